@@ -15,10 +15,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	internal "github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -95,7 +95,7 @@ func (o Options) in(world World) internal.Options {
 	}
 	if o.Cell != nil {
 		var mu sync.Mutex
-		out.Played = func(cell checker.Cell, events []history.Event) {
+		out.Played = func(cell record.Cell, events []history.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			o.Cell(newCell(cell), events)

@@ -10,6 +10,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	internal "github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -23,7 +24,7 @@ type Run struct {
 	Finished bool // false: it was interrupted, and cells are missing
 	Cells    []Cell
 
-	record *checker.Run
+	record *record.Run
 }
 
 // Cell is one lock in one scenario or storm, run once.
@@ -38,7 +39,7 @@ type Cell struct {
 	Outcome  Outcome
 	Took     time.Duration
 
-	record checker.Cell
+	record record.Cell
 }
 
 // Outcome compares what came out with what was expected.
@@ -74,7 +75,7 @@ func ReadRun(dir string) (*Run, error) {
 	return newRun(run), err
 }
 
-func newRun(record *checker.Run) *Run {
+func newRun(record *record.Run) *Run {
 	if record == nil {
 		return nil
 	}
@@ -87,7 +88,7 @@ func newRun(record *checker.Run) *Run {
 	return run
 }
 
-func newCell(record checker.Cell) Cell {
+func newCell(record record.Cell) Cell {
 	return Cell{
 		Lock: record.Lock, Scenario: record.Scenario, Round: record.Round, Verdict: record.Verdict, Expected: record.Expected.Verdict,
 		Outcome: outcomeOf(internal.OutcomeOfCell(record)), Took: record.Took, record: record,

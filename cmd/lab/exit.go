@@ -7,8 +7,8 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -88,7 +88,7 @@ func exitCode(ctx context.Context, err error) int {
 }
 
 // conclude is what a command returns for a run.
-func conclude(run *checker.Run) error {
+func conclude(run *record.Run) error {
 	came := lab.OutcomeOf(run)
 	if came == lab.Nothing {
 		return &nothingError{"nothing ran: every cell is n/a"}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 )
 
@@ -58,7 +58,7 @@ surprise, or else the first.`,
 }
 
 // explainUntil explains a cell. When ctx ends first, which may be in the middle of a long history, the error is its cause, and nothing is written.
-func explainUntil(ctx context.Context, w io.Writer, cell checker.Cell, events []history.Event, opts report.ExplainOptions) error {
+func explainUntil(ctx context.Context, w io.Writer, cell record.Cell, events []history.Event, opts report.ExplainOptions) error {
 	var out bytes.Buffer
 	done := make(chan error, 1)
 	go func() { done <- report.Explain(&out, cell, events, opts) }()
@@ -77,12 +77,12 @@ func explainUntil(ctx context.Context, w io.Writer, cell checker.Cell, events []
 }
 
 // pickCell finds the cell that the user named, in a round or, if that is 0, in the one that needs attention. A run of one cell needs no name.
-func pickCell(run *checker.Run, names []string, round int) (checker.Cell, error) {
+func pickCell(run *record.Run, names []string, round int) (record.Cell, error) {
 	if len(names) > 1 {
-		return checker.Cell{}, usagef("explain takes one cell, not %d", len(names))
+		return record.Cell{}, usagef("explain takes one cell, not %d", len(names))
 	}
 	if len(run.Cells) == 0 {
-		return checker.Cell{}, usagef("%s: no cell of this run was started", run.Dir)
+		return record.Cell{}, usagef("%s: no cell of this run was started", run.Dir)
 	}
 	if len(names) == 0 && len(run.Cells) == 1 && round == 0 {
 		return run.Cells[0], nil
@@ -92,9 +92,9 @@ func pickCell(run *checker.Run, names []string, round int) (checker.Cell, error)
 		known = append(known, cell.Lock+"/"+cell.Scenario)
 	}
 	if len(names) == 0 {
-		return checker.Cell{}, usagef("which cell of this run? For example: %s", strings.Join(known[:min(3, len(known))], ", "))
+		return record.Cell{}, usagef("which cell of this run? For example: %s", strings.Join(known[:min(3, len(known))], ", "))
 	}
-	var rounds []checker.Cell
+	var rounds []record.Cell
 	for i, name := range known {
 		lock, scenario, _ := strings.Cut(name, "/")
 		if names[0] == name || names[0] == scenario+"/"+lock {
@@ -102,11 +102,11 @@ func pickCell(run *checker.Run, names []string, round int) (checker.Cell, error)
 		}
 	}
 	if len(rounds) == 0 {
-		return checker.Cell{}, unknown("cell", names[0], known, "a cell is LOCK/SCENARIO, for example "+known[0])
+		return record.Cell{}, unknown("cell", names[0], known, "a cell is LOCK/SCENARIO, for example "+known[0])
 	}
-	i := slices.IndexFunc(rounds, func(c checker.Cell) bool { return round == 0 && c.Surprise() || round != 0 && c.Round == round })
+	i := slices.IndexFunc(rounds, func(c record.Cell) bool { return round == 0 && c.Surprise() || round != 0 && c.Round == round })
 	if i < 0 && round != 0 {
-		return checker.Cell{}, usagef("%s has no round %d; it was run %d times", names[0], round, len(rounds))
+		return record.Cell{}, usagef("%s has no round %d; it was run %d times", names[0], round, len(rounds))
 	}
 	return rounds[max(i, 0)], nil
 }

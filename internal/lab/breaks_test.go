@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
@@ -43,7 +44,7 @@ func TestTheBrokenPromiseIsNamed(t *testing.T) {
 			spec, _ := impls.Find(test.lock)
 			var junit, page bytes.Buffer
 			run, err := lab.Run(t.Context(), lab.Plan{
-				Cases: lab.Cases([]*scenarios.Script{script}, lab.Subjects(spec), 1, func(*scenarios.Script, play.Subject) checker.Expected {
+				Cases: lab.Cases([]*scenarios.Script{script}, lab.Subjects(spec), 1, func(*scenarios.Script, play.Subject) record.Expectation {
 					return storm.Contract{Promises: test.promises}.Expected()
 				}),
 				Options: lab.Options{Setting: lab.Setting{World: lab.Sim}, Results: lab.Results{Dir: t.TempDir()}},

@@ -13,6 +13,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
@@ -23,7 +24,7 @@ type Case struct {
 	Subject  play.Subject
 	Script   *scenarios.Script
 	Round    int // from 1
-	Expected checker.Expected
+	Expected record.Expectation
 	Storm    *storm.Plan // instead of the script's steps; nil: there is none
 	// GoesOn is told every second how a storm goes on; nil: nobody is.
 	GoesOn func(lasted time.Duration, operations int64)
@@ -31,7 +32,7 @@ type Case struct {
 
 // Cases lists the cells of a run: every script with every subject, rounds times, in this order. expect says what each should come to;
 // see Expect.
-func Cases(scripts []*scenarios.Script, subjects []play.Subject, rounds int, expect func(*scenarios.Script, play.Subject) checker.Expected) []Case {
+func Cases(scripts []*scenarios.Script, subjects []play.Subject, rounds int, expect func(*scenarios.Script, play.Subject) record.Expectation) []Case {
 	var cases []Case
 	for _, script := range scripts {
 		for _, subject := range subjects {
@@ -44,8 +45,8 @@ func Cases(scripts []*scenarios.Script, subjects []play.Subject, rounds int, exp
 }
 
 // Planned is the cell that a case will become, as run.json has it before the run.
-func (c Case) Planned() checker.Cell {
-	cell := checker.Cell{
+func (c Case) Planned() record.Cell {
+	cell := record.Cell{
 		Lock: c.Subject.Name, Scenario: c.Script.Name, Client: c.Subject.Argv, Round: c.Round, Expected: c.Expected,
 		Dir:   filepath.Join(c.Script.Name, fmt.Sprintf("%s.%d", c.Subject.Name, c.Round)),
 		Storm: c.storm(),
@@ -65,11 +66,11 @@ type order struct {
 
 // runAll runs the cases by run, and returns the cells that ended, in the order of the cases. When ctx ends, the cells in flight are
 // cut short.
-func runAll(ctx context.Context, cases []Case, order order, progress progress, run func(context.Context, Case) checker.Cell) ([]checker.Cell, error) {
+func runAll(ctx context.Context, cases []Case, order order, progress progress, run func(context.Context, Case) record.Cell) ([]record.Cell, error) {
 	var (
 		mu    sync.Mutex
 		wg    sync.WaitGroup
-		ended = make([]*checker.Cell, len(cases))
+		ended = make([]*record.Cell, len(cases))
 		stop  error
 		slots = make(chan struct{}, order.parallel)
 	)
@@ -81,7 +82,7 @@ func runAll(ctx context.Context, cases []Case, order order, progress progress, r
 		}
 		return stop == nil && ctx.Err() == nil
 	}
-	end := func(i int, cell checker.Cell) {
+	end := func(i int, cell record.Cell) {
 		mu.Lock()
 		defer mu.Unlock()
 		if ctx.Err() != nil && cell.Failure != "" && cases[i].Storm == nil {
@@ -114,7 +115,7 @@ func runAll(ctx context.Context, cases []Case, order order, progress progress, r
 		})
 	}
 	wg.Wait()
-	var cells []checker.Cell
+	var cells []record.Cell
 	for _, cell := range ended {
 		if cell != nil {
 			cells = append(cells, *cell)
@@ -139,19 +140,19 @@ func (o order) of(cases []Case) []int {
 // script says, if it was written for the lock; else what the lock's card says; else that it is safe. A foreign client is compared with the
 // lock that it is said to be like, or else judged by what it promises. Where the workload is not the one that was reviewed, the matrix
 // counts but for the data. Without a matrix nothing has been reviewed.
-func Expect(matrix *scenarios.Matrix) func(*scenarios.Script, play.Subject) checker.Expected {
-	return func(script *scenarios.Script, subject play.Subject) checker.Expected {
+func Expect(matrix *scenarios.Matrix) func(*scenarios.Script, play.Subject) record.Expectation {
+	return func(script *scenarios.Script, subject play.Subject) record.Expectation {
 		name := subject.Name
 		if subject.Argv != nil {
 			name = subject.Like
 		}
 		if matrix != nil && script.Builtin {
-			if expected, ok := matrix.Lookup(script.Name, name); ok {
-				return reviewed(expected, script)
+			if verdict, ok := matrix.Lookup(script.Name, name); ok {
+				return reviewed(record.Expectation{Verdict: verdict, By: record.ByMatrix}, script)
 			}
 		}
 		if script.Expect.Lock != "" && (script.Expect.Lock == name || script.Expect.Lock == subject.Name) {
-			return checker.Expected{Verdict: script.Expect.Verdict(), By: checker.ByScript}
+			return record.Expectation{Verdict: script.Expect.Verdict(), By: record.ByScript}
 		}
 		if subject.Argv != nil && subject.Spec != nil {
 			return storm.ContractOf(*subject.Spec).Expected()
@@ -161,38 +162,37 @@ func Expect(matrix *scenarios.Matrix) func(*scenarios.Script, play.Subject) chec
 }
 
 // ExpectIn says what the user's own table says of a subject, by its name, in a script that may be the user's, too; else otherwise does.
-func ExpectIn(table *scenarios.Matrix, otherwise func(*scenarios.Script, play.Subject) checker.Expected) func(*scenarios.Script, play.Subject) checker.Expected {
-	return func(script *scenarios.Script, subject play.Subject) checker.Expected {
-		expected, ok := table.Lookup(script.Name, subject.Name)
+func ExpectIn(table *scenarios.Matrix, otherwise func(*scenarios.Script, play.Subject) record.Expectation) func(*scenarios.Script, play.Subject) record.Expectation {
+	return func(script *scenarios.Script, subject play.Subject) record.Expectation {
+		verdict, ok := table.Lookup(script.Name, subject.Name)
 		if !ok {
 			return otherwise(script, subject)
 		}
-		expected.By = checker.ByFile
-		return reviewed(expected, script)
+		return reviewed(record.Expectation{Verdict: verdict, By: record.ByFile}, script)
 	}
 }
 
 // reviewed is what a table says of a script, under the workload that is used.
-func reviewed(expected checker.Expected, script *scenarios.Script) checker.Expected {
+func reviewed(expected record.Expectation, script *scenarios.Script) record.Expectation {
 	if script.WorkloadOverridden {
-		expected.By = checker.ByLock
+		expected.By = record.ByLock
 	}
 	return expected
 }
 
-func expectedByCard(card *impls.Spec) checker.Expected {
+func expectedByCard(card *impls.Spec) record.Expectation {
 	safe := checker.Verdict{Kind: checker.Safe}
 	switch {
 	case card == nil:
-		return checker.Expected{Verdict: safe, By: checker.ByDefault}
+		return record.Expectation{Verdict: safe, By: record.ByDefault}
 	case card.Bug != "":
-		return checker.Expected{By: checker.ByCard}
+		return record.Expectation{By: record.ByCard}
 	}
-	return checker.Expected{Verdict: safe, By: checker.ByCard}
+	return record.Expectation{Verdict: safe, By: record.ByCard}
 }
 
 // Settled is a cell with the verdict that its history deserves. elsewhere is that of its run.
-func Settled(cell checker.Cell, events []history.Event, elsewhere bool) checker.Cell {
+func Settled(cell record.Cell, events []history.Event, elsewhere bool) record.Cell {
 	why, interrupted := checker.Interrupted(events)
 	cell.Data, cell.Skipped, cell.Interrupted = checker.Tally(events), checker.Skipped(events), interrupted
 	cell.Expected = expectedWithout(checker.Lacks(events), cell, elsewhere)
@@ -201,8 +201,8 @@ func Settled(cell checker.Cell, events []history.Event, elsewhere bool) checker.
 		cell.Verdict, cell.Storm = storm.Conclude(events, storm.ContractIn(cell.Expected), *cell.Storm)
 	case interrupted: // whether the host stalled is known of a whole script only
 		cell.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: why}
-	case cell.Expected.By == checker.ByPromises:
-		cell.Verdict, _ = storm.Conclude(events, storm.ContractIn(cell.Expected), checker.Storm{})
+	case cell.Expected.By == record.ByPromises:
+		cell.Verdict, _ = storm.Conclude(events, storm.ContractIn(cell.Expected), record.Storm{})
 	default:
 		cell.Verdict = checker.Conclude(events, checker.Options{})
 	}
@@ -211,12 +211,12 @@ func Settled(cell checker.Cell, events []history.Event, elsewhere bool) checker.
 
 // expectedWithout is what is expected of a cell that lacks something that its script needs; "": it lacks nothing. As that is reviewed, too, it
 // is news only in a setting that nobody reviewed: elsewhere, under another workload, or with servers of another kind than the lock needs.
-func expectedWithout(lacks string, cell checker.Cell, elsewhere bool) checker.Expected {
-	ours := cell.Expected.By == checker.ByMatrix && cell.Client == nil && !elsewhere && !play.ServesOthers(lacks)
-	if lacks == "" || ours || cell.Expected.By == checker.ByFile {
+func expectedWithout(lacks string, cell record.Cell, elsewhere bool) record.Expectation {
+	ours := cell.Expected.By == record.ByMatrix && cell.Client == nil && !elsewhere && !play.ServesOthers(lacks)
+	if lacks == "" || ours || cell.Expected.By == record.ByFile {
 		return cell.Expected
 	}
-	return checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: lacks}, By: checker.ByNeeds}
+	return record.Expectation{Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: lacks}, By: record.ByNeeds}
 }
 
 // Subjects are locks in Go; Serve must know them.

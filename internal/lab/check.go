@@ -11,6 +11,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 )
 
@@ -24,7 +25,7 @@ func (e *NoRunError) Error() string { return e.Err.Error() }
 func (e *NoRunError) Unwrap() error { return e.Err }
 
 // ReadRun reads a saved run, of which it is given the directory or the run.json within it. The error is a *NoRunError.
-func ReadRun(path string) (*checker.Run, error) {
+func ReadRun(path string) (*record.Run, error) {
 	run, err := report.ReadRun(path)
 	if err != nil {
 		return nil, &NoRunError{path, err}
@@ -34,7 +35,7 @@ func ReadRun(path string) (*checker.Run, error) {
 
 // Checked is what came of judging a run again.
 type Checked struct {
-	Run *checker.Run // with the cells that had been begun
+	Run *record.Run // with the cells that had been begun
 	// Differs says of each verdict that is not that of the run in what it differs.
 	Differs []error
 }
@@ -54,10 +55,10 @@ func Check(ctx context.Context, dir string, sink report.Sink) (*Checked, error) 
 	return checked, errors.Join(err, histories.Close())
 }
 
-func check(ctx context.Context, run *checker.Run, histories *Histories, sink report.Sink) (*Checked, error) {
+func check(ctx context.Context, run *record.Run, histories *Histories, sink report.Sink) (*Checked, error) {
 	recorded := run.Cells
 	run.Command = nil
-	teller := &teller{run: run, sink: sink, total: len(recorded), known: func(c checker.Cell) bool { return c.Known }}
+	teller := &teller{run: run, sink: sink, total: len(recorded), known: func(c record.Cell) bool { return c.Known }}
 	if err := teller.tell(report.RunStart, nil); err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func sameFindings(a, b checker.Verdict) bool {
 }
 
 // difference words that the checker has changed its mind, or that somebody has changed the history.
-func difference(was, now checker.Cell) error {
+func difference(was, now record.Cell) error {
 	if was.Verdict.Same(now.Verdict) {
 		return fmt.Errorf("%s/%s: the verdict is %q as in the run, but it rests on other events", was.Lock, was.Scenario, now.Verdict)
 	}
@@ -105,7 +106,7 @@ func difference(was, now checker.Cell) error {
 }
 
 // judgeAgain reads the history of a cell and judges it. Where the lab failed there is nothing to judge, and maybe no history.
-func judgeAgain(ctx context.Context, run *checker.Run, histories *Histories, cell checker.Cell) (checker.Cell, error) {
+func judgeAgain(ctx context.Context, run *record.Run, histories *Histories, cell record.Cell) (record.Cell, error) {
 	if cell.Failure != "" {
 		return cell, nil
 	}
@@ -123,8 +124,8 @@ func judgeAgain(ctx context.Context, run *checker.Run, histories *Histories, cel
 
 // settledUntil is Settled. When ctx ends first, the judgement is left to end by itself, and its verdict is dropped: it waits for nothing, and
 // changes nothing but its own memory.
-func settledUntil(ctx context.Context, run *checker.Run, cell checker.Cell, events []history.Event) (checker.Cell, error) {
-	done := make(chan checker.Cell, 1)
+func settledUntil(ctx context.Context, run *record.Run, cell record.Cell, events []history.Event) (record.Cell, error) {
+	done := make(chan record.Cell, 1)
 	go func() { done <- Settled(cell, events, run.Elsewhere) }()
 	select {
 	case now := <-done:
@@ -135,7 +136,7 @@ func settledUntil(ctx context.Context, run *checker.Run, cell checker.Cell, even
 }
 
 // ReadCell reads the history of a cell of a run, and judges it. When ctx ends, the error is its cause at once.
-func ReadCell(ctx context.Context, run *checker.Run, cell checker.Cell) (_ checker.Cell, _ []history.Event, err error) {
+func ReadCell(ctx context.Context, run *record.Run, cell record.Cell) (_ record.Cell, _ []history.Event, err error) {
 	histories := HistoriesOf(run)
 	defer func() { err = errors.Join(err, histories.Close()) }()
 	events, err := histories.read(ctx, cell)

@@ -10,6 +10,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -27,15 +28,15 @@ func TestCheckAKilledRunWithoutACluster(t *testing.T) {
 	plan.Results = lab.Results{Dir: filepath.Join(t.TempDir(), "run")}
 	run, err := lab.Run(t.Context(), plan)
 	require.NoError(t, err)
-	require.Equal(t, checker.ByNeeds, run.Cells[0].Expected.By)
+	require.Equal(t, record.ByNeeds, run.Cells[0].Expected.By)
 
 	run.Finished = false
 	run.Cells[0].Verdict, run.Cells[0].Expected = checker.Verdict{}, cases[0].Expected
-	require.Equal(t, checker.ByMatrix, run.Cells[0].Expected.By)
+	require.Equal(t, record.ByMatrix, run.Cells[0].Expected.By)
 	require.NoError(t, report.WriteRun(run.Dir, run))
 	checked, err := lab.Check(t.Context(), run.Dir, nil)
 	require.NoError(t, err)
 	require.Len(t, checked.Run.Cells, 1)
-	assert.Equal(t, checker.ByNeeds, checked.Run.Cells[0].Expected.By)
+	assert.Equal(t, record.ByNeeds, checked.Run.Cells[0].Expected.By)
 	assert.False(t, checked.Run.Cells[0].Surprise(), checked.Run.Cells[0].Verdict)
 }

@@ -9,8 +9,8 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // groupFile is the entry of a pack in which the histories of a scenario's cells follow one another, each with its header. They are much alike:
@@ -18,7 +18,7 @@ import (
 const groupFile = "histories.jsonl"
 
 // groupOf is the entry of a pack with the histories beside that of a cell.
-func groupOf(cell checker.Cell) string {
+func groupOf(cell record.Cell) string {
 	return path.Join(path.Dir(filepath.ToSlash(cell.Dir)), groupFile)
 }
 
@@ -29,7 +29,7 @@ type group struct {
 }
 
 // grouped reads the history of a cell that is packed with those of its scenario.
-func (h *Histories) grouped(ctx context.Context, cell checker.Cell) (file *history.File, found bool, err error) {
+func (h *Histories) grouped(ctx context.Context, cell record.Cell) (file *history.File, found bool, err error) {
 	text, found, err := h.textOf(cell)
 	if err != nil || !found {
 		return nil, false, err
@@ -40,10 +40,10 @@ func (h *Histories) grouped(ctx context.Context, cell checker.Cell) (file *histo
 }
 
 // groupName is the name of a cell among those of its scenario.
-func groupName(cell checker.Cell) string { return path.Base(filepath.ToSlash(cell.Dir)) }
+func groupName(cell record.Cell) string { return path.Base(filepath.ToSlash(cell.Dir)) }
 
 // textOf is the history of a cell that is packed with those of its scenario, as written.
-func (h *Histories) textOf(cell checker.Cell) (text []byte, found bool, err error) {
+func (h *Histories) textOf(cell record.Cell) (text []byte, found bool, err error) {
 	entry := groupOf(cell)
 	if h.group.entry != entry {
 		packed, err := h.pack.Open(entry)

@@ -11,11 +11,12 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
 // writeCell leaves what a world leaves of a cell: a history of so many steps, and another file.
-func writeCell(t *testing.T, run *checker.Run, cell checker.Cell, steps int) {
+func writeCell(t *testing.T, run *record.Run, cell record.Cell, steps int) {
 	t.Helper()
 	dir := filepath.Join(run.Dir, cell.Dir)
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -32,9 +33,9 @@ func writeCell(t *testing.T, run *checker.Run, cell checker.Cell, steps int) {
 
 // TestHistoriesOfAScenarioArePackedTogether: each is found again, as are those of packs in which each has an entry of its own.
 func TestHistoriesOfAScenarioArePackedTogether(t *testing.T) {
-	run := &checker.Run{Dir: t.TempDir()}
+	run := &record.Run{Dir: t.TempDir()}
 	for _, dir := range []string{"s1/l1.1", "s2/l1.1", "s1/l2.1", "s1/lock/bug.1"} {
-		cell := checker.Cell{Dir: filepath.FromSlash(dir), Verdict: checker.Verdict{Kind: checker.Safe}}
+		cell := record.Cell{Dir: filepath.FromSlash(dir), Verdict: checker.Verdict{Kind: checker.Safe}}
 		run.Cells = append(run.Cells, cell)
 		writeCell(t, run, cell, len(run.Cells))
 	}
@@ -63,7 +64,7 @@ func TestHistoriesOfAScenarioArePackedTogether(t *testing.T) {
 		require.Len(t, events, n+1, cell.Dir)
 	}
 	for _, dir := range []string{"s1/l3.1", "s3/l1.1"} {
-		_, err = histories.Read(checker.Cell{Dir: dir})
+		_, err = histories.Read(record.Cell{Dir: dir})
 		require.ErrorIs(t, err, os.ErrNotExist, dir)
 	}
 	require.NoError(t, histories.Close())
@@ -71,7 +72,7 @@ func TestHistoriesOfAScenarioArePackedTogether(t *testing.T) {
 
 // TestDamagedGroup: the error names the pack, the entry and the cell.
 func TestDamagedGroup(t *testing.T) {
-	run := &checker.Run{Dir: t.TempDir()}
+	run := &record.Run{Dir: t.TempDir()}
 	name := filepath.Join(run.Dir, PackFile)
 	file, err := os.Create(name)
 	require.NoError(t, err)
@@ -83,9 +84,9 @@ func TestDamagedGroup(t *testing.T) {
 	require.NoError(t, w.Close())
 	require.NoError(t, file.Close())
 	histories := HistoriesOf(run)
-	_, err = histories.Read(checker.Cell{Dir: "s/l.1"})
+	_, err = histories.Read(record.Cell{Dir: "s/l.1"})
 	require.ErrorContains(t, err, name+`:s/histories.jsonl (l.1):2: no "kind"`)
-	events, err := histories.Read(checker.Cell{Dir: "s/l.2"})
+	events, err := histories.Read(record.Cell{Dir: "s/l.2"})
 	require.NoError(t, err)
 	require.Empty(t, events)
 	require.NoError(t, histories.Close())
@@ -103,7 +104,7 @@ func TestUnreadablePackIsNotCopied(t *testing.T) {
 		"no pack":   {why: "not a valid zip file"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := &checker.Run{Dir: t.TempDir()}
+			run := &record.Run{Dir: t.TempDir()}
 			file, err := os.Create(filepath.Join(run.Dir, PackFile))
 			require.NoError(t, err)
 			if test.entry.Method == zip.Deflate {
@@ -118,7 +119,7 @@ func TestUnreadablePackIsNotCopied(t *testing.T) {
 			}
 			require.NoError(t, file.Close())
 			histories := HistoriesOf(run)
-			err = histories.each(checker.Cell{Dir: filepath.Join("s", "l.1")}, func(_ string, r io.Reader) error {
+			err = histories.each(record.Cell{Dir: filepath.Join("s", "l.1")}, func(_ string, r io.Reader) error {
 				_, err := io.Copy(io.Discard, r)
 				return err
 			})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
@@ -28,13 +29,13 @@ const PackFile = "histories.zip"
 const manyCells = 100
 
 // HistoryPath is where the history of a cell lies, unless it is packed.
-func HistoryPath(run *checker.Run, cell checker.Cell) string {
+func HistoryPath(run *record.Run, cell record.Cell) string {
 	return filepath.Join(run.Dir, cell.Dir, play.HistoryFile)
 }
 
 // Histories reads the histories of a saved run. It may be used by several goroutines at once.
 type Histories struct {
-	run *checker.Run
+	run *record.Run
 
 	mu     sync.Mutex
 	pack   *zip.ReadCloser // nil: not opened, or there is none
@@ -43,15 +44,15 @@ type Histories struct {
 }
 
 // HistoriesOf are the histories of a run. Whoever has read them calls Close.
-func HistoriesOf(run *checker.Run) *Histories { return &Histories{run: run} }
+func HistoriesOf(run *record.Run) *Histories { return &Histories{run: run} }
 
 // Read reads the history of a cell. The error is fs.ErrNotExist if the cell was not begun.
-func (h *Histories) Read(cell checker.Cell) ([]history.Event, error) {
+func (h *Histories) Read(cell record.Cell) ([]history.Event, error) {
 	return h.read(context.Background(), cell)
 }
 
 // read is Read. When ctx ends, the error is its cause.
-func (h *Histories) read(ctx context.Context, cell checker.Cell) ([]history.Event, error) {
+func (h *Histories) read(ctx context.Context, cell record.Cell) ([]history.Event, error) {
 	file, err := history.ReadFile(ctx, HistoryPath(h.run, cell))
 	if errors.Is(err, fs.ErrNotExist) {
 		if packed, found, perr := h.packed(ctx, cell); found || perr != nil {
@@ -64,7 +65,7 @@ func (h *Histories) read(ctx context.Context, cell checker.Cell) ([]history.Even
 	return file.Events, nil
 }
 
-func (h *Histories) packed(ctx context.Context, cell checker.Cell) (file *history.File, found bool, err error) {
+func (h *Histories) packed(ctx context.Context, cell record.Cell) (file *history.File, found bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	name := filepath.Join(h.run.Dir, PackFile)
@@ -120,7 +121,7 @@ func openPack(name string) (*zip.ReadCloser, error) {
 }
 
 // Where is the file in the run's directory that has the history of a cell; empty if it was not kept.
-func (h *Histories) Where(cell checker.Cell) string {
+func (h *Histories) Where(cell record.Cell) string {
 	for _, name := range []string{path.Join(filepath.ToSlash(cell.Dir), play.HistoryFile), PackFile} {
 		if _, err := os.Stat(filepath.Join(h.run.Dir, filepath.FromSlash(name))); err == nil {
 			return name
@@ -151,17 +152,17 @@ type packer struct {
 	group bytes.Buffer // histories of the scenario that is being packed
 }
 
-func newPacker(run *checker.Run) *packer {
+func newPacker(run *record.Run) *packer {
 	return &packer{dir: run.Dir, runID: filepath.Base(run.Dir), packed: len(run.Cells) >= manyCells}
 }
 
 // packs says whether a cell is packed: it is one of many, and nobody will look for it.
-func (p *packer) packs(cell checker.Cell) bool {
+func (p *packer) packs(cell record.Cell) bool {
 	return p.packed && !cell.Surprise() && cell.Failure == "" && cell.Verdict.Kind != checker.Undecided
 }
 
 // save keeps the history of a cell that was played by a world which writes nothing itself.
-func (p *packer) save(cell checker.Cell, header history.Header, events []history.Event) (err error) {
+func (p *packer) save(cell record.Cell, header history.Header, events []history.Event) (err error) {
 	header.Run, header.Cell = p.runID, filepath.Base(cell.Dir)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,10 +192,10 @@ func (p *packer) save(cell checker.Cell, header history.Header, events []history
 
 // pack packs what a world has written of cells, and removes their directories once the pack is complete. Links to logs, which are the
 // run's, go with them.
-func (p *packer) pack(cells []checker.Cell) error {
+func (p *packer) pack(cells []record.Cell) error {
 	var packed []string
 	cells = slices.Clone(cells)
-	slices.SortStableFunc(cells, func(a, b checker.Cell) int { return cmp.Compare(groupOf(a), groupOf(b)) })
+	slices.SortStableFunc(cells, func(a, b record.Cell) int { return cmp.Compare(groupOf(a), groupOf(b)) })
 	for i, cell := range cells {
 		dir := filepath.Join(p.dir, cell.Dir)
 		if _, err := os.Stat(dir); err == nil && p.packs(cell) {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 )
 
@@ -23,7 +23,7 @@ func notMerged(format string, args ...any) error { return &MergeError{fmt.Sprint
 // Merge puts the runs of all shards of a plan together into one run, which is as if the whole had been run at once: its cells come in the order
 // of the plan, and their histories are kept like those of any other. The sink is told as by Run; nil: nobody is. The error is a *MergeError if
 // the runs are not all parts of one whole; then nothing is written.
-func Merge(ctx context.Context, dirs []string, kept Results, sink report.Sink) (*checker.Run, error) {
+func Merge(ctx context.Context, dirs []string, kept Results, sink report.Sink) (*record.Run, error) {
 	runs, err := readParts(dirs)
 	if err != nil {
 		return nil, err
@@ -45,13 +45,13 @@ func Merge(ctx context.Context, dirs []string, kept Results, sink report.Sink) (
 	if err := results.publish(run); err != nil {
 		return nil, err
 	}
-	run.Cells = slices.DeleteFunc(slices.Clone(run.Cells), func(c checker.Cell) bool { return c.Verdict.Kind == "" })
+	run.Cells = slices.DeleteFunc(slices.Clone(run.Cells), func(c record.Cell) bool { return c.Verdict.Kind == "" })
 	return run, errors.Join(tellAll(run, Plan{Options: Options{Sink: sink}}.sinks(run)), results.prune())
 }
 
 // tellAll tells of a run that has ended already.
-func tellAll(run *checker.Run, sink report.Sink) error {
-	teller := &teller{run: run, total: len(run.Cells), sink: sink, known: func(c checker.Cell) bool { return c.Known }}
+func tellAll(run *record.Run, sink report.Sink) error {
+	teller := &teller{run: run, total: len(run.Cells), sink: sink, known: func(c record.Cell) bool { return c.Known }}
 	if err := teller.tell(report.RunStart, nil); err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func tellAll(run *checker.Run, sink report.Sink) error {
 }
 
 // readParts reads the parts of one whole, in their order.
-func readParts(dirs []string) ([]*checker.Run, error) {
-	var runs []*checker.Run
+func readParts(dirs []string) ([]*record.Run, error) {
+	var runs []*record.Run
 	for _, dir := range dirs {
 		run, err := ReadRun(dir)
 		if err != nil {
@@ -82,14 +82,14 @@ func readParts(dirs []string) ([]*checker.Run, error) {
 	if err := fit(list); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(runs, func(a, b *checker.Run) int { return a.Part.Index - b.Part.Index })
+	slices.SortFunc(runs, func(a, b *record.Run) int { return a.Part.Index - b.Part.Index })
 	return runs, nil
 }
 
 // piece is what is compared of a part.
 type piece struct {
 	dir   string
-	part  *checker.Part
+	part  *record.Part
 	items int
 	facts []fact
 }
@@ -131,7 +131,7 @@ func fit(pieces []piece) error {
 }
 
 // sound says whether what a record says of itself as a part can be.
-func sound(p *checker.Part, items int) bool {
+func sound(p *record.Part, items int) bool {
 	outside := func(place int) bool { return place < 0 || place >= p.Total }
 	return p.Index >= 1 && p.Index <= p.Of && len(p.Places) == items && items <= p.Total && !slices.ContainsFunc(p.Places, outside)
 }
@@ -168,12 +168,12 @@ func complete(pieces []piece, by map[int]string) error {
 }
 
 // whole is the record of the run that parts make.
-func whole(runs []*checker.Run) *checker.Run {
+func whole(runs []*record.Run) *record.Run {
 	first := runs[0]
-	run := &checker.Run{
+	run := &record.Run{
 		ID: NewID(), Seed: first.Seed, World: first.World, Server: first.Server, Toxiproxy: first.Toxiproxy, Lab: first.Lab, Elsewhere: first.Elsewhere,
 		Started: first.Started, Platform: platforms(runs), Command: unsharded(first.Command), Finished: true,
-		Cells: make([]checker.Cell, first.Part.Total),
+		Cells: make([]record.Cell, first.Part.Total),
 	}
 	for _, part := range runs {
 		run.Finished = run.Finished && part.Finished
@@ -188,7 +188,7 @@ func whole(runs []*checker.Run) *checker.Run {
 }
 
 // platforms are those on which the parts ran; machines may differ.
-func platforms(runs []*checker.Run) string {
+func platforms(runs []*record.Run) string {
 	var all []string
 	for _, run := range runs {
 		if !slices.Contains(all, run.Platform) {

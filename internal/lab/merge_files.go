@@ -16,19 +16,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
 // copied is a cell of a merged run, with the part that has its files.
 type copied struct {
-	checker.Cell
+	record.Cell
 	part int
 }
 
 // copyCells copies what parts have kept of their cells into the merged run, packed like those of any run, and the logs of servers.
-func copyCells(ctx context.Context, runs []*checker.Run, run *checker.Run) (err error) {
+func copyCells(ctx context.Context, runs []*record.Run, run *record.Run) (err error) {
 	var cells []copied
 	from := make([]*Histories, len(runs))
 	for i, part := range runs {
@@ -60,7 +60,7 @@ func copyCells(ctx context.Context, runs []*checker.Run, run *checker.Run) (err 
 }
 
 // take copies the files of a cell from another run.
-func (p *packer) take(cell checker.Cell, from *Histories, of *checker.Run) error {
+func (p *packer) take(cell record.Cell, from *Histories, of *record.Run) error {
 	found := false
 	err := from.each(cell, func(name string, r io.Reader) error {
 		found = found || path.Base(name) == play.HistoryFile
@@ -79,7 +79,7 @@ func (p *packer) take(cell checker.Cell, from *Histories, of *checker.Run) error
 }
 
 // each calls use with every file that was kept of a cell, by its name below the run's directory.
-func (h *Histories) each(cell checker.Cell, use func(name string, r io.Reader) error) error {
+func (h *Histories) each(cell record.Cell, use func(name string, r io.Reader) error) error {
 	dir := filepath.Join(h.run.Dir, cell.Dir)
 	entries, err := os.ReadDir(dir)
 	if err == nil {
@@ -92,7 +92,7 @@ func (h *Histories) each(cell checker.Cell, use func(name string, r io.Reader) e
 }
 
 // eachFile is each for a cell with a directory.
-func (h *Histories) eachFile(cell checker.Cell, entries []fs.DirEntry, use func(name string, r io.Reader) error) error {
+func (h *Histories) eachFile(cell record.Cell, entries []fs.DirEntry, use func(name string, r io.Reader) error) error {
 	for _, entry := range entries {
 		if !entry.Type().IsRegular() {
 			continue
@@ -109,7 +109,7 @@ func (h *Histories) eachFile(cell checker.Cell, entries []fs.DirEntry, use func(
 }
 
 // eachPacked is each for a cell that was packed. A pack that cannot be read is a *NoRunError.
-func (h *Histories) eachPacked(cell checker.Cell, use func(name string, r io.Reader) error) error {
+func (h *Histories) eachPacked(cell record.Cell, use func(name string, r io.Reader) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.open(); err != nil || h.pack == nil {

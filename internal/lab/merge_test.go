@@ -13,6 +13,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -26,12 +27,12 @@ func someCases(t *testing.T, locks int) []lab.Case {
 	require.NoError(t, err)
 	expect := lab.Expect(matrix)
 	cases := lab.Cases(scripts, lab.Subjects(impls.All()[:locks]...), 2, expect)
-	cases[3].Expected = checker.Expected{Verdict: checker.Verdict{Kind: checker.NotApplicable}, By: checker.ByMatrix} // a surprise
+	cases[3].Expected = record.Expectation{Verdict: checker.Verdict{Kind: checker.NotApplicable}, By: record.ByMatrix} // a surprise
 	return cases
 }
 
 // runSim runs cases in the model.
-func runSim(t *testing.T, ctx context.Context, cases []lab.Case, shard lab.Shard, sink report.Sink) *checker.Run {
+func runSim(t *testing.T, ctx context.Context, cases []lab.Case, shard lab.Shard, sink report.Sink) *record.Run {
 	t.Helper()
 	run, err := lab.Run(ctx, lab.Plan{Cases: cases, Options: lab.Options{
 		Setting: lab.Setting{World: lab.Sim}, Shard: shard, Seed: 7, Sink: sink, Results: lab.Results{Dir: filepath.Join(t.TempDir(), "part")},
@@ -86,8 +87,8 @@ func TestMergedPartsAreTheWhole(t *testing.T) {
 }
 
 // untimed are cells without how long they took.
-func untimed(cells []checker.Cell) []checker.Cell {
-	out := make([]checker.Cell, len(cells))
+func untimed(cells []record.Cell) []record.Cell {
+	out := make([]record.Cell, len(cells))
 	for i, cell := range cells {
 		out[i] = cell
 		out[i].Took = 0
@@ -131,7 +132,7 @@ func TestMergeRefuses(t *testing.T) {
 	second, first := func() (string, string) { dirs := parts(t, cases, 2); return dirs[0], dirs[1] }()
 	third := parts(t, cases, 3)[0]
 	fewer := parts(t, cases[:len(cases)-1], 2)[0]
-	changed := func(change func(*checker.Run)) string {
+	changed := func(change func(*record.Run)) string {
 		run, err := lab.ReadRun(second)
 		require.NoError(t, err)
 		change(run)
@@ -141,7 +142,7 @@ func TestMergeRefuses(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, report.RunFile), data, 0o600))
 		return dir
 	}
-	gone := changed(func(*checker.Run) {})
+	gone := changed(func(*record.Run) {})
 	for name, test := range map[string]struct {
 		dirs []string
 		want string
@@ -151,16 +152,16 @@ func TestMergeRefuses(t *testing.T) {
 		"one twice":       {[]string{first, second, first}, "overlap: both are part 1/2"},
 		"of others":       {[]string{first, third}, "parts 1/2 and 3/3"},
 		"other cells":     {[]string{first, fewer}, "other cells, scripts or flags; only --shard may differ"},
-		"other seed":      {[]string{first, changed(func(r *checker.Run) { r.Seed = 8 })}, `seed "7" and "8"`},
-		"other server":    {[]string{first, changed(func(r *checker.Run) { r.Server = "Redis 7" })}, `and "Redis 7"`},
-		"other lab":       {[]string{first, changed(func(r *checker.Run) { r.Lab = "v9" })}, `lab "(devel)" and "v9"`},
-		"no part":         {[]string{first, changed(func(r *checker.Run) { r.Part = nil })}, "not a part but a whole run"},
-		"places outside":  {[]string{first, changed(func(r *checker.Run) { r.Part.Places[0] = 999 })}, "has been damaged"},
-		"places twice":    {[]string{first, changed(func(r *checker.Run) { r.Part.Places[0] = r.Part.Places[1] })}, "twice"},
-		"too few cells":   {[]string{first, changed(func(r *checker.Run) { r.Cells, r.Part.Places = r.Cells[1:], r.Part.Places[1:] })}, "of 16 cells"},
+		"other seed":      {[]string{first, changed(func(r *record.Run) { r.Seed = 8 })}, `seed "7" and "8"`},
+		"other server":    {[]string{first, changed(func(r *record.Run) { r.Server = "Redis 7" })}, `and "Redis 7"`},
+		"other lab":       {[]string{first, changed(func(r *record.Run) { r.Lab = "v9" })}, `lab "(devel)" and "v9"`},
+		"no part":         {[]string{first, changed(func(r *record.Run) { r.Part = nil })}, "not a part but a whole run"},
+		"places outside":  {[]string{first, changed(func(r *record.Run) { r.Part.Places[0] = 999 })}, "has been damaged"},
+		"places twice":    {[]string{first, changed(func(r *record.Run) { r.Part.Places[0] = r.Part.Places[1] })}, "twice"},
+		"too few cells":   {[]string{first, changed(func(r *record.Run) { r.Cells, r.Part.Places = r.Cells[1:], r.Part.Places[1:] })}, "of 16 cells"},
 		"no history":      {[]string{first, gone}, "is missing; restore it, or run the part again"},
 		"no run":          {[]string{first, t.TempDir()}, "no such file"},
-		"index past many": {[]string{changed(func(r *checker.Run) { r.Part.Index, r.Part.Of = 1<<40, 1<<41 })}, "part 1/2199023255552, 2/"},
+		"index past many": {[]string{changed(func(r *record.Run) { r.Part.Index, r.Part.Of = 1<<40, 1<<41 })}, "part 1/2199023255552, 2/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "whole")

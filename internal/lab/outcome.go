@@ -1,6 +1,9 @@
 package lab
 
-import "github.com/locklab/locklab/checker"
+import (
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
+)
 
 // Outcome is what came of a run. Of several that apply to its cells the worst counts: Failed, then Surprise, then Unknown.
 type Outcome int
@@ -15,7 +18,7 @@ const (
 )
 
 // OutcomeOf sums a run up. Surprises that are known are none.
-func OutcomeOf(run *checker.Run) Outcome {
+func OutcomeOf(run *record.Run) Outcome {
 	worst, applicable := AsExpected, false
 	for _, cell := range run.Cells {
 		applicable = applicable || cell.Verdict.Kind != checker.NotApplicable
@@ -31,7 +34,7 @@ func OutcomeOf(run *checker.Run) Outcome {
 }
 
 // OutcomeOfCell is what came of one cell.
-func OutcomeOfCell(cell checker.Cell) Outcome {
+func OutcomeOfCell(cell record.Cell) Outcome {
 	switch {
 	case cell.Failure != "" || cell.Verdict.CheckerFault:
 		return Failed

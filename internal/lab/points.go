@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/sim/points"
 )
@@ -84,7 +84,7 @@ type pointsRecord struct {
 	Version  int           `json:"version"`
 	Lab      string        `json:"lab"`
 	States   int           `json:"states"`
-	Part     *checker.Part `json:"part,omitempty"`
+	Part     *record.Part  `json:"part,omitempty"`
 	Finished bool          `json:"finished"`
 	Lines    []points.Line `json:"lines"`
 }

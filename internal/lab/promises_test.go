@@ -11,6 +11,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
@@ -22,7 +23,7 @@ func judgedByPromises(t *testing.T, locks []impls.Spec, promises func(impls.Spec
 	t.Helper()
 	scripts, err := scenarios.Builtin()
 	require.NoError(t, err)
-	expect := func(_ *scenarios.Script, s play.Subject) checker.Expected {
+	expect := func(_ *scenarios.Script, s play.Subject) record.Expectation {
 		return storm.Contract{Promises: promises(*s.Spec), Renews: s.Spec.Renews}.Expected()
 	}
 	run, err := lab.Run(t.Context(), lab.Plan{

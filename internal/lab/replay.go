@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
@@ -31,7 +31,7 @@ type ReplayPlan struct {
 // Played is one play of a counterexample.
 type Played struct {
 	*Replay
-	Cell  checker.Cell
+	Cell  record.Cell
 	Shown bool   // it showed the anomalies
 	Why   string // what it showed instead
 }

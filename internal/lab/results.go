@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 )
 
@@ -92,7 +92,7 @@ type results struct {
 }
 
 // open makes the directory, and claims it for this run.
-func (r Results) open(run *checker.Run) (*results, error) {
+func (r Results) open(run *record.Run) (*results, error) {
 	return r.claim(func(dir string) error { return report.CreateRun(dir, run) })
 }
 
@@ -141,7 +141,7 @@ func (r *results) discard(claimed string) error {
 }
 
 // publish writes run.json, and has "latest" point to it.
-func (r *results) publish(run *checker.Run) error {
+func (r *results) publish(run *record.Run) error {
 	if err := r.write(run); err != nil || !r.Latest || r.Dir == "" {
 		return err
 	}
@@ -153,7 +153,7 @@ func (r *results) publish(run *checker.Run) error {
 	return os.Rename(next, link)
 }
 
-func (r *results) write(run *checker.Run) error {
+func (r *results) write(run *record.Run) error {
 	if r.Dir == "" {
 		return nil
 	}

@@ -19,8 +19,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 )
 
@@ -43,11 +43,11 @@ type Options struct {
 	// FailFast starts no more cells after the first surprise or failure.
 	FailFast bool
 	// Known says which surprises are no news, such as those of an earlier run; nil: none.
-	Known func(checker.Cell) bool
+	Known func(record.Cell) bool
 	// Sink is told how the run goes on, one call at a time; nil: nobody is. An error of it keeps further cells from being started.
 	Sink report.Sink
 	// Played receives each cell that ended with its history, from several goroutines at a time; nil: no one wants them.
-	Played func(checker.Cell, []history.Event)
+	Played func(record.Cell, []history.Event)
 	// Command is what the user called, to be named in reports.
 	Command []string
 }
@@ -57,8 +57,8 @@ var errFailFast = errors.New("a surprise or a failure, after which no more cells
 
 // Run runs cells and judges them. The run that it returns has the cells that ended, in the order of the plan; Finished is false if these
 // are not all, or one was interrupted. The error is a failure of the lab around the cells, or the cause of ctx's end: what is known so far is returned with it.
-func Run(ctx context.Context, plan Plan) (*checker.Run, error) {
-	var part *checker.Part
+func Run(ctx context.Context, plan Plan) (*record.Run, error) {
+	var part *record.Part
 	if plan.Shard != (Shard{}) {
 		part = plan.Shard.part(plan.whole(), caseCosts(plan.Cases))
 		plan.Cases = plan.Shard.Cases(plan.Cases)
@@ -102,8 +102,8 @@ func (p Plan) sends() []string {
 }
 
 // record is what run.json says before the first cell.
-func (p Plan) record() *checker.Run {
-	run := &checker.Run{
+func (p Plan) record() *record.Run {
+	run := &record.Run{
 		ID: NewID(), Started: time.Now(), Seed: p.Seed, World: cmp.Or(p.World, Live), Lab: Version(), Dir: p.Results.Dir, Command: p.Command,
 		Elsewhere: !p.reviewed(),
 		Platform:  fmt.Sprintf("%s/%s, %s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.Version(), runtime.NumCPU()),
@@ -136,7 +136,7 @@ func Version() string {
 }
 
 // carryOut runs the cells and reports them as they end.
-func (p Plan) carryOut(ctx context.Context, run *checker.Run, results *results, world World) error {
+func (p Plan) carryOut(ctx context.Context, run *record.Run, results *results, world World) error {
 	run.Server, run.Toxiproxy = world.ServerVersion(), world.ToxiproxyVersion()
 	if err := results.publish(run); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (p Plan) carryOut(ctx context.Context, run *checker.Run, results *results, 
 		return err
 	}
 	run.Cells = nil
-	ended, err := runAll(ctx, p.Cases, order{parallel: cmp.Or(p.Parallel, p.parallel()), seed: run.Seed}, teller, func(ctx context.Context, c Case) checker.Cell {
+	ended, err := runAll(ctx, p.Cases, order{parallel: cmp.Or(p.Parallel, p.parallel()), seed: run.Seed}, teller, func(ctx context.Context, c Case) record.Cell {
 		cell, events := runner.run(ctx, c)
 		if p.Played != nil {
 			p.Played(cell, events)
@@ -171,13 +171,13 @@ func (p Plan) carryOut(ctx context.Context, run *checker.Run, results *results, 
 	return errors.Join(err, teller.tell(report.RunEnd, nil), results.prune(), context.Cause(ctx))
 }
 
-func (p Plan) known(cell checker.Cell) bool { return p.Known != nil && p.Known(cell) }
+func (p Plan) known(cell record.Cell) bool { return p.Known != nil && p.Known(cell) }
 
-func isInterrupted(c checker.Cell) bool { return c.Interrupted }
+func isInterrupted(c record.Cell) bool { return c.Interrupted }
 
 // withEnded is every planned cell, as it ended if it did: a run that was cut short keeps what it was at, for Check.
-func withEnded(planned, ended []checker.Cell) []checker.Cell {
-	byDir := map[string]checker.Cell{}
+func withEnded(planned, ended []record.Cell) []record.Cell {
+	byDir := map[string]record.Cell{}
 	for _, cell := range ended {
 		byDir[cell.Dir] = cell
 	}
@@ -191,7 +191,7 @@ func withEnded(planned, ended []checker.Cell) []checker.Cell {
 }
 
 // sinks are those who are told, with the reports that are kept.
-func (p Plan) sinks(run *checker.Run) report.Sink {
+func (p Plan) sinks(run *record.Run) report.Sink {
 	var sinks []report.Sink
 	if p.Sink != nil {
 		sinks = append(sinks, p.Sink)
@@ -203,8 +203,8 @@ func (p Plan) sinks(run *checker.Run) report.Sink {
 }
 
 // toFile renders the whole run into a file when it has ended.
-func toFile(path string, render func(io.Writer, *checker.Run) error) report.Sink {
-	return report.AtEnd(func(run *checker.Run) error {
+func toFile(path string, render func(io.Writer, *record.Run) error) report.Sink {
+	return report.AtEnd(func(run *record.Run) error {
 		file, err := os.Create(path)
 		if err != nil {
 			return err
@@ -214,7 +214,7 @@ func toFile(path string, render func(io.Writer, *checker.Run) error) report.Sink
 }
 
 // page renders a run as HTML with a picture of the cells that need one.
-func page(w io.Writer, run *checker.Run) error {
+func page(w io.Writer, run *record.Run) error {
 	histories := HistoriesOf(run)
 	return errors.Join(report.HTML(w, run, histories), histories.Close())
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
@@ -157,8 +158,8 @@ func TestSinkStopsTheRun(t *testing.T) {
 
 func TestFailFast(t *testing.T) {
 	o := &observer{}
-	plan := inSim(lab.Cases(builtin(t, "take-turns"), []play.Subject{subject(t, "setpx-lua")}, 20, func(*scenarios.Script, play.Subject) checker.Expected {
-		return checker.Expected{By: checker.ByMatrix, Verdict: checker.Verdict{Kind: checker.Broken}}
+	plan := inSim(lab.Cases(builtin(t, "take-turns"), []play.Subject{subject(t, "setpx-lua")}, 20, func(*scenarios.Script, play.Subject) record.Expectation {
+		return record.Expectation{By: record.ByMatrix, Verdict: checker.Verdict{Kind: checker.Broken}}
 	}))
 	plan.Parallel, plan.FailFast, plan.Sink = 1, true, o
 	run, err := lab.Run(t.Context(), plan)
@@ -214,13 +215,13 @@ func TestExpect(t *testing.T) {
 	expect := lab.Expect(matrix)
 	known, mine := builtin(t, "take-turns")[0], script(t, "mine", "lease 60s\nclients C1\nC1 acquire => ok")
 	safe := checker.Verdict{Kind: checker.Safe}
-	assert.Equal(t, checker.ByMatrix, expect(known, subject(t, "setnx-del")).By)
-	assert.Equal(t, checker.ByCard, lab.Expect(nil)(known, subject(t, "setnx-del")).By, "nothing was reviewed")
+	assert.Equal(t, record.ByMatrix, expect(known, subject(t, "setnx-del")).By)
+	assert.Equal(t, record.ByCard, lab.Expect(nil)(known, subject(t, "setnx-del")).By, "nothing was reviewed")
 	namesake := script(t, known.Name, "lease 60s\nclients C1\nC1 acquire => ok")
-	assert.Equal(t, checker.ByCard, expect(namesake, subject(t, "setnx-del")).By, "the matrix is about the scripts of the lab")
-	assert.Equal(t, checker.Expected{By: checker.ByCard, Verdict: safe}, expect(mine, subject(t, "setpx-lua")))
-	assert.Equal(t, checker.Expected{By: checker.ByCard}, expect(mine, subject(t, "getset")), "anything may come of a lock with a known bug")
-	assert.Equal(t, checker.Expected{By: checker.ByDefault, Verdict: safe}, expect(mine, play.Subject{Name: "stranger"}))
+	assert.Equal(t, record.ByCard, expect(namesake, subject(t, "setnx-del")).By, "the matrix is about the scripts of the lab")
+	assert.Equal(t, record.Expectation{By: record.ByCard, Verdict: safe}, expect(mine, subject(t, "setpx-lua")))
+	assert.Equal(t, record.Expectation{By: record.ByCard}, expect(mine, subject(t, "getset")), "anything may come of a lock with a known bug")
+	assert.Equal(t, record.Expectation{By: record.ByDefault, Verdict: safe}, expect(mine, play.Subject{Name: "stranger"}))
 }
 
 // TestResultsAreKept: what a run leaves can be read again, whether its cells are few, and lie in files, or many, and are packed.
@@ -228,8 +229,8 @@ func TestResultsAreKept(t *testing.T) {
 	for name, rounds := range map[string]int{"few": 1, "many": 60} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "runs", lab.NewID())
-			surprise := lab.Cases(builtin(t, "take-turns"), []play.Subject{subject(t, "setpx-lua")}, 1, func(*scenarios.Script, play.Subject) checker.Expected {
-				return checker.Expected{By: checker.ByMatrix, Verdict: checker.Verdict{Kind: checker.Broken}}
+			surprise := lab.Cases(builtin(t, "take-turns"), []play.Subject{subject(t, "setpx-lua")}, 1, func(*scenarios.Script, play.Subject) record.Expectation {
+				return record.Expectation{By: record.ByMatrix, Verdict: checker.Verdict{Kind: checker.Broken}}
 			})
 			plan := inSim(append(surprise, lab.Cases(builtin(t, "holder-crashes"),
 				[]play.Subject{subject(t, "setpx-lua"), subject(t, "fenced")}, rounds, lab.Expect(nil))...))
@@ -269,7 +270,7 @@ func TestResultsAreKept(t *testing.T) {
 // TestRunsArePruned: the oldest runs go, and nothing that is no finished run of ours.
 func TestRunsArePruned(t *testing.T) {
 	runs := t.TempDir()
-	for name, run := range map[string]*checker.Run{
+	for name, run := range map[string]*record.Run{
 		"20200101-000000-0001": {Finished: true},
 		"20200101-000000-0002": {Finished: false, Started: time.Now()}, // under way
 		"20200101-000000-0003": {Finished: false},

@@ -11,6 +11,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
@@ -37,7 +38,7 @@ type writingWorld interface{ Dir() string }
 type Runner struct {
 	World World
 	// Keep keeps the history of a cell in a world that writes none; nil: nobody wants it.
-	Keep func(cell checker.Cell, header history.Header, events []history.Event) error
+	Keep func(cell record.Cell, header history.Header, events []history.Event) error
 	// Elsewhere: this is a setting that nobody reviewed, such as a server at an address. What is n/a there is news.
 	Elsewhere bool
 }
@@ -50,13 +51,13 @@ const slowest = 4
 // If the host stalled meanwhile, for so long that a lease may have ended which should not have, the record says nothing about the lock.
 // The case is then played again, twice as slow: only a stall of twice the length could spoil it again. How long the host stalled decides
 // that; what the judges would find never does.
-func (r Runner) Run(ctx context.Context, cs Case) checker.Cell {
+func (r Runner) Run(ctx context.Context, cs Case) record.Cell {
 	cell, _ := r.run(ctx, cs)
 	return cell
 }
 
 // run also returns the history.
-func (r Runner) run(ctx context.Context, cs Case) (checker.Cell, []history.Event) {
+func (r Runner) run(ctx context.Context, cs Case) (record.Cell, []history.Event) {
 	started := time.Now()
 	out := cs.Planned()
 	script := cs.Script

@@ -11,6 +11,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -73,13 +74,13 @@ func pick[T any](all []T, places []int) []T {
 }
 
 // part is what the record of a shard says of the whole, so that Merge finds out whether parts belong together.
-func (s Shard) part(whole any, costs []time.Duration) *checker.Part {
+func (s Shard) part(whole any, costs []time.Duration) *record.Part {
 	text, err := json.Marshal(whole)
 	if err != nil {
 		panic(err) // only values of this package, which all can be written
 	}
 	sum := sha256.Sum256(text)
-	return &checker.Part{Index: s.Index, Of: s.Of, Whole: hex.EncodeToString(sum[:8]), Total: len(costs), Places: s.places(costs)}
+	return &record.Part{Index: s.Index, Of: s.Of, Whole: hex.EncodeToString(sum[:8]), Total: len(costs), Places: s.places(costs)}
 }
 
 // About what a cell costs besides what its script waits for, in time on a busy machine.
@@ -111,7 +112,7 @@ func (c Case) cost() time.Duration {
 // machine has its own; the server's name and version are compared by themselves.
 func (p Plan) whole() any {
 	type cell struct {
-		checker.Cell
+		record.Cell
 		Script string
 		Client []string
 		Storm  *storm.Params

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -160,11 +161,11 @@ func (s *shrinker) judge(ctx context.Context, where *Runner, cases []Case, verdi
 		parallel = max(1, s.Parallel)
 	}
 	spoilt := make([]bool, len(cases))
-	ended, err := runAll(ctx, cases, order{parallel: parallel}, silent{}, func(ctx context.Context, cs Case) checker.Cell {
+	ended, err := runAll(ctx, cases, order{parallel: parallel}, silent{}, func(ctx context.Context, cs Case) record.Cell {
 		cell, events := where.run(ctx, cs)
 		i := cs.Round - cases[0].Round
 		_, spoilt[i] = stalledBy(events)
-		cell.Verdict, _ = storm.Conclude(events, s.contract, checker.Storm{})
+		cell.Verdict, _ = storm.Conclude(events, s.contract, record.Storm{})
 		s.ended()
 		return cell
 	})

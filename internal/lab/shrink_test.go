@@ -15,6 +15,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
@@ -55,7 +56,7 @@ func TestSavedStormsShrink(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.False(t, again.Cells[0].Surprise(), "%s: %s", cell.Lock, again.Cells[0].Verdict)
-		require.Equal(t, checker.ByScript, again.Cells[0].Expected.By)
+		require.Equal(t, record.ByScript, again.Cells[0].Expected.By)
 	}
 	require.Positive(t, caught)
 }
@@ -73,7 +74,7 @@ func TestSavedFindingsAreForced(t *testing.T) {
 			spec, ok := impls.Find(lock)
 			require.True(t, ok)
 			events := unpacked(t, file)
-			verdict, _ := storm.Conclude(events, storm.ContractOf(spec), checker.Storm{})
+			verdict, _ := storm.Conclude(events, storm.ContractOf(spec), record.Storm{})
 			found := slices.DeleteFunc(slices.Clone(verdict.Anomalies), func(a checker.Anomaly) bool { return a.Beyond != "" })
 			require.NotEmpty(t, found, "%s", verdict)
 			shrunk, err := lab.Shrink(t.Context(), lab.ShrinkPlan{

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
@@ -64,7 +64,7 @@ func (p StormPlan) Longest() (time.Duration, error) {
 }
 
 // Storm runs storms and judges them by what the locks' cards promise; see Run.
-func Storm(ctx context.Context, plan StormPlan) (*checker.Run, error) {
+func Storm(ctx context.Context, plan StormPlan) (*record.Run, error) {
 	p := &plan.Params
 	p.Clients, p.For = cmp.Or(p.Clients, 5), cmp.Or(p.For, time.Minute)
 	if plan.Timeout == 0 {
@@ -117,9 +117,9 @@ func StormCase(subject play.Subject, plan *storm.Plan, work history.Workload, ro
 }
 
 // storm is what is known of a storm beforehand; nil if the case is none.
-func (c Case) storm() *checker.Storm {
+func (c Case) storm() *record.Storm {
 	if c.Storm == nil {
 		return nil
 	}
-	return &checker.Storm{Seed: c.Storm.Seed, Planned: len(c.Storm.Strikes)}
+	return &record.Storm{Seed: c.Storm.Seed, Planned: len(c.Storm.Strikes)}
 }

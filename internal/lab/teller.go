@@ -3,7 +3,7 @@ package lab
 import (
 	"time"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 )
 
@@ -12,19 +12,19 @@ type progress interface {
 	cellStarted(Case) error
 	// stormGoesOn tells of a storm, every second, for how long it has lasted and how many operations there were.
 	stormGoesOn(c Case, lasted time.Duration, operations int64) error
-	cellEnded(checker.Cell) error
+	cellEnded(record.Cell) error
 }
 
 // teller makes the progress of the cells into events.
 type teller struct {
-	run         *checker.Run
+	run         *record.Run
 	sink        report.Sink
 	done, total int
-	known       func(checker.Cell) bool
+	known       func(record.Cell) bool
 	failFast    bool
 }
 
-func (t *teller) tell(kind report.Kind, cell *checker.Cell) error {
+func (t *teller) tell(kind report.Kind, cell *record.Cell) error {
 	return t.sink.Handle(report.Event{Kind: kind, Run: t.run, Cell: cell, Done: t.done, Total: t.total})
 }
 
@@ -39,7 +39,7 @@ func (t *teller) stormGoesOn(c Case, lasted time.Duration, operations int64) err
 	return t.tell(report.StormGoesOn, &cell)
 }
 
-func (t *teller) cellEnded(cell checker.Cell) error {
+func (t *teller) cellEnded(cell record.Cell) error {
 	t.done++
 	cell.Known = t.known(cell)
 	if err := t.tell(report.CellEnd, &cell); err != nil {
@@ -56,4 +56,4 @@ type silent struct{}
 
 func (silent) cellStarted(Case) error                       { return nil }
 func (silent) stormGoesOn(Case, time.Duration, int64) error { return nil }
-func (silent) cellEnded(checker.Cell) error                 { return nil }
+func (silent) cellEnded(record.Cell) error                  { return nil }

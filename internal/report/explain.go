@@ -9,6 +9,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // ExplainOptions say how to explain a cell.
@@ -24,7 +25,7 @@ type ExplainOptions struct {
 // Explain writes one cell as text: a numbered timeline with a column for each client and one for the servers, the lines of
 // the script as headings, then each anomaly with its reason and the events that show it. Events are numbered from 1; event n
 // is line n+1 of the history's file.
-func Explain(w io.Writer, cell checker.Cell, events []history.Event, opts ExplainOptions) error {
+func Explain(w io.Writer, cell record.Cell, events []history.Event, opts ExplainOptions) error {
 	if opts.Width <= 0 {
 		opts.Width = 120
 	}
@@ -43,7 +44,7 @@ func Explain(w io.Writer, cell checker.Cell, events []history.Event, opts Explai
 // story is a chart that is being written as text.
 type story struct {
 	b                       strings.Builder
-	cell                    checker.Cell
+	cell                    record.Cell
 	t                       *chart
 	rows                    []row
 	holds, faults           []span // those that can be seen beside the rows
@@ -61,7 +62,7 @@ const (
 	leastColumn = 16
 )
 
-func newStory(cell checker.Cell, events []history.Event, opts ExplainOptions) *story {
+func newStory(cell record.Cell, events []history.Event, opts ExplainOptions) *story {
 	s := &story{cell: cell, t: newChart(events), opts: opts, paint: paint(opts.Color), shows: shownBy(cell.Verdict.Anomalies)}
 	s.rows = s.t.rowsOf(cell, opts.Limit)
 	for _, numbers := range s.shows {

@@ -22,6 +22,7 @@ import (
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
 	"github.com/locklab/locklab/internal/sim/explore"
@@ -218,7 +219,7 @@ func playAll(t *testing.T, where lab.Setting, all []reproduce.Counterexample) {
 				return
 			}
 			assert.True(t, p.Shown, "%s: %s", p.Name(), p.Why)
-			assert.Equal(t, checker.ByScript, p.Cell.Expected.By)
+			assert.Equal(t, record.ByScript, p.Cell.Expected.By)
 			assert.False(t, p.Cell.Surprise(), "%s: %s", p.Name(), p.Cell.Verdict)
 		},
 	})

@@ -1,8 +1,13 @@
-package checker
+// Package record is what a run leaves behind: run.json with its cells, what was expected of each, and the totals of storms.
+//
+// It owns these types, and whether a cell came out as expected. It must not know where records lie, nor how they are shown.
+package record
 
 import (
 	"slices"
 	"time"
+
+	"github.com/locklab/locklab/checker"
 )
 
 // Run is what run.json holds: all that is needed to report a run, and to judge its histories again without the sources.
@@ -46,9 +51,9 @@ type Cell struct {
 	// Workload is what was done under the lock; empty: a counter was.
 	Workload string `json:"workload,omitempty"`
 	// Dir is the cell's directory below the run's.
-	Dir      string   `json:"dir"`
-	Verdict  Verdict  `json:"verdict"`
-	Expected Expected `json:"expected"`
+	Dir      string          `json:"dir"`
+	Verdict  checker.Verdict `json:"verdict"`
+	Expected Expectation     `json:"expected"`
 	// Interrupted: the cell was begun and not played to its end. What it showed counts; that it showed nothing does not.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Data says in one line what became of the data that was worked on; empty for a counter.
@@ -67,11 +72,11 @@ type Cell struct {
 	Storm *Storm `json:"storm,omitempty"`
 }
 
-// Expected is what a cell should come to, and who says so. A verdict without a kind means that anything may come of it: the lock
+// Expectation is what a cell should come to, and who says so. A verdict without a kind means that anything may come of it: the lock
 // is known to be broken, and its verdict in this script has not been reviewed.
-type Expected struct {
-	Verdict Verdict `json:"verdict"`
-	By      string  `json:"by"` // one of the By constants
+type Expectation struct {
+	Verdict checker.Verdict `json:"verdict"`
+	By      string          `json:"by"` // one of the By constants
 	// Promises are those of the lock's card or of the client's hello, by which the cell is judged.
 	Promises []string `json:"promises,omitempty"`
 	// Renews: the lock prolongs its lease while it is held; a storm must know, because then its end is the lock's own affair.
@@ -97,35 +102,35 @@ const (
 // Surprise says whether the cell came out otherwise than expected. Unknown is no surprise; it has an exit code of its own.
 func (c Cell) Surprise() bool {
 	switch {
-	case c.Verdict.Kind == Undecided || c.Expected.Verdict.Kind == "":
+	case c.Verdict.Kind == checker.Undecided || c.Expected.Verdict.Kind == "":
 		return false
-	case c.Verdict.Kind == NotApplicable && (c.Expected.By == ByDefault || c.Expected.By == ByPromises && c.Storm == nil):
+	case c.Verdict.Kind == checker.NotApplicable && (c.Expected.By == ByDefault || c.Expected.By == ByPromises && c.Storm == nil):
 		return false
-	case c.Expected.By == ByPromises && c.Verdict.Kind != NotApplicable:
-		return c.Verdict.breaksPromise() != (c.Expected.Verdict.Kind == Broken)
+	case c.Expected.By == ByPromises && c.Verdict.Kind != checker.NotApplicable:
+		return c.Verdict.BreaksPromise() != (c.Expected.Verdict.Kind == checker.Broken)
 	case c.Expected.By == ByScript:
-		return !c.Verdict.includes(c.Expected.Verdict)
+		return !includes(c.Verdict, c.Expected.Verdict)
 	case c.Expected.By == ByLock:
-		return !c.Verdict.sameButData(c.Expected.Verdict)
+		return !sameButData(c.Verdict, c.Expected.Verdict)
 	}
 	return !c.Verdict.Same(c.Expected.Verdict)
 }
 
 // includes says whether a verdict names all the anomalies of another.
-func (v Verdict) includes(least Verdict) bool {
+func includes(v, least checker.Verdict) bool {
 	names := v.Names()
-	return v.Kind == Broken && !slices.ContainsFunc(least.Names(), func(n Name) bool { return !slices.Contains(names, n) })
+	return v.Kind == checker.Broken && !slices.ContainsFunc(least.Names(), func(n checker.Name) bool { return !slices.Contains(names, n) })
 }
 
 // sameButData holds a verdict under one workload against what was reviewed under another. What happened to the lock is the same;
 // what that does to the data need not show in every kind of data, but where the data was safe it must be safe.
-func (v Verdict) sameButData(reviewed Verdict) bool {
-	judged := func(k Kind) bool { return k == Safe || k == Broken }
+func sameButData(v, reviewed checker.Verdict) bool {
+	judged := func(k checker.Kind) bool { return k == checker.Safe || k == checker.Broken }
 	if !judged(v.Kind) || !judged(reviewed.Kind) {
 		return v.Kind == reviewed.Kind
 	}
 	names, wanted := v.Names(), reviewed.Names()
-	isData := func(n Name) bool { return n == StaleWrite || n == LostUpdate }
+	isData := func(n checker.Name) bool { return n == checker.StaleWrite || n == checker.LostUpdate }
 	if slices.ContainsFunc(names, isData) && !slices.ContainsFunc(wanted, isData) {
 		return false
 	}

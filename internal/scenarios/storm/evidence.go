@@ -11,8 +11,8 @@ import (
 	"github.com/locklab/locklab/internal/timeline"
 )
 
-// record is a history, arranged by client: its operations and the faults that hit it.
-type record struct {
+// evidence is a history, arranged by client: its operations and the faults that hit it.
+type evidence struct {
 	events    []history.Event
 	lease     time.Duration
 	local     bool // the lock reaches no server
@@ -70,8 +70,8 @@ type faultInterval struct {
 
 const forever = timeline.Never
 
-func newRecord(events []history.Event) *record {
-	r := &record{
+func newRecord(events []history.Event) *evidence {
+	r := &evidence{
 		events: events, acquires: map[string][]operation{}, releases: map[string][]operation{}, exits: map[string]time.Duration{},
 		lateRenewals: map[string][]time.Duration{}, locks: map[string]bool{}, processes: map[string]bool{},
 		intervals: map[string][]faultInterval{}, clockFaults: map[string][]faultInterval{},
@@ -116,14 +116,14 @@ func newRecord(events []history.Event) *record {
 }
 
 // withoutStalls is the record as it would be if the host had neither stalled nor been slow.
-func (r *record) withoutStalls() *record {
+func (r *evidence) withoutStalls() *evidence {
 	calm := *r
 	calm.intervals = maps.Clone(r.intervals)
 	delete(calm.intervals, "")
 	return &calm
 }
 
-func (r *record) called(o *timeline.OperationSpan) {
+func (r *evidence) called(o *timeline.OperationSpan) {
 	asked := operation{id: o.ID, called: o.Began, heard: o.Began, ended: o.Ended, done: o.To, lease: o.Began, outcome: o.Outcome}
 	if o.Open {
 		asked.ended = forever
@@ -147,7 +147,7 @@ func (r *record) called(o *timeline.OperationSpan) {
 const slow = 25 * time.Millisecond
 
 // command notes since when a lease runs, and that the host was slow.
-func (r *record) command(i int, e *history.Event) {
+func (r *evidence) command(i int, e *history.Event) {
 	c := e.Command()
 	if c == nil {
 		return
@@ -180,7 +180,7 @@ func (r *record) command(i int, e *history.Event) {
 }
 
 // leased notes that the lease of an acquire begins anew on a server.
-func (r *record) leased(t *operation, server string, at time.Duration) {
+func (r *evidence) leased(t *operation, server string, at time.Duration) {
 	t.lease = at
 	if r.servers <= 1 {
 		return
@@ -192,7 +192,7 @@ func (r *record) leased(t *operation, server string, at time.Duration) {
 }
 
 // whole is since when the lease of an acquire runs on so many servers that no other client can have the lock.
-func (r *record) whole(t operation) time.Duration {
+func (r *evidence) whole(t operation) time.Duration {
 	latest := slices.Sorted(maps.Values(t.leases))
 	if len(latest) < r.enough() {
 		return t.lease
@@ -201,7 +201,7 @@ func (r *record) whole(t operation) time.Duration {
 }
 
 // fault notes what a fault hit, and counts those that took effect. before are the faults that began earlier.
-func (r *record) fault(f *timeline.FaultSpan, before []timeline.FaultSpan) {
+func (r *evidence) fault(f *timeline.FaultSpan, before []timeline.FaultSpan) {
 	counts := f.Effective >= 0
 	s := faultInterval{what: string(f.Kind), from: f.Began, to: r.over(f)}
 	switch {
@@ -234,7 +234,7 @@ func (r *record) fault(f *timeline.FaultSpan, before []timeline.FaultSpan) {
 }
 
 // over is when a fault ended, or its client did.
-func (r *record) over(f *timeline.FaultSpan) time.Duration {
+func (r *evidence) over(f *timeline.FaultSpan) time.Duration {
 	to := forever
 	if f.Recovered >= 0 {
 		to = r.events[f.Recovered].At
@@ -246,7 +246,7 @@ func (r *record) over(f *timeline.FaultSpan) time.Duration {
 }
 
 // hindrance notes what keeps a client from the server. A fault of its links to several servers is one fault, which counts once.
-func (r *record) hindrance(target string, s faultInterval, effective bool) (counts bool) {
+func (r *evidence) hindrance(target string, s faultInterval, effective bool) (counts bool) {
 	all := r.intervals[target]
 	on := slices.IndexFunc(all, func(o faultInterval) bool { return o.what == s.what && o.to > s.from })
 	if on < 0 {
@@ -262,7 +262,7 @@ func (r *record) hindrance(target string, s faultInterval, effective bool) (coun
 
 // onWire says whether a message of a client's process was held when it crashed, was paused, or had its links disturbed: the hold and that are one fault
 // of the plan, since faults of one client come one after the other.
-func (r *record) onWire(hit *timeline.FaultSpan, before []timeline.FaultSpan) bool {
+func (r *evidence) onWire(hit *timeline.FaultSpan, before []timeline.FaultSpan) bool {
 	return slices.ContainsFunc(before, func(f timeline.FaultSpan) bool {
 		return f.Kind.Holds() && history.ProcessOf(f.Target) == history.ProcessOf(hit.Target) && r.over(&f) >= hit.Began && f.To > hit.From
 	})

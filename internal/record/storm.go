@@ -1,8 +1,9 @@
-package checker
+package record
 
 import (
-	"slices"
 	"time"
+
+	"github.com/locklab/locklab/checker"
 )
 
 // Storm is what a report says of a storm beside its verdict.
@@ -17,12 +18,7 @@ type Storm struct {
 
 // First is how soon a storm caught a lock.
 type First struct {
-	Name      Name          `json:"name"`
+	Name      checker.Name  `json:"name"`
 	After     time.Duration `json:"after_ns"`  // since the storm began
 	Operation int           `json:"operation"` // as how many operations had been answered
-}
-
-// breaksPromise says whether one of the anomalies is the lock's own doing: nothing that befell it excuses it.
-func (v Verdict) breaksPromise() bool {
-	return slices.ContainsFunc(v.Anomalies, func(a Anomaly) bool { return a.Beyond == "" })
 }
