@@ -20,6 +20,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
@@ -119,10 +120,10 @@ func clients(holders []checker.Holder) []string {
 }
 
 // surprise is a cell of which every report shows the whole history.
-func surprise() checker.Cell {
-	return checker.Cell{
+func surprise() record.Cell {
+	return record.Cell{
 		Lock: "lock", Scenario: "scenario", Verdict: checker.Verdict{Kind: checker.Safe},
-		Expected: checker.Expected{Verdict: checker.Verdict{Kind: checker.Broken}, By: checker.ByMatrix},
+		Expected: record.Expectation{Verdict: checker.Verdict{Kind: checker.Broken}, By: record.ByMatrix},
 	}
 }
 
@@ -169,7 +170,7 @@ var bar = regexp.MustCompile(`<rect class="hold [^"]*" data-lane="([^"]*)" data-
 func byPicture(t *testing.T, events []history.Event) (held [][]checker.Holder, last int) {
 	t.Helper()
 	var b bytes.Buffer
-	run := &checker.Run{Cells: []checker.Cell{surprise()}}
+	run := &record.Run{Cells: []record.Cell{surprise()}}
 	require.NoError(t, report.HTML(&b, run, one(events)))
 	held = make([][]checker.Holder, len(events))
 	require.Contains(t, b.String(), "<svg", "there is a picture")
@@ -191,5 +192,5 @@ func byPicture(t *testing.T, events []history.Event) (held [][]checker.Holder, l
 // one is a run's only history.
 type one []history.Event
 
-func (events one) Read(checker.Cell) ([]history.Event, error) { return events, nil }
-func (one) Where(checker.Cell) string                         { return "" }
+func (events one) Read(record.Cell) ([]history.Event, error) { return events, nil }
+func (one) Where(record.Cell) string                         { return "" }

@@ -1,7 +1,6 @@
 // Package checker judges histories: history in, verdict out.
 //
-// It owns the definitions of the anomalies, each by one monitor over the facts of package timeline, and what a verdict, a cell and a run
-// are. Where a porcupine model of the same property exists it is the second judge: it reads the history by itself, and the two must agree.
+// It owns the definitions of the anomalies, each by one monitor over the facts of package timeline, and what a verdict is. Where a porcupine model of the same property exists it is the second judge: it reads the history by itself, and the two must agree.
 //
 // It must not know a network, a clock, a lock's code or a scenario: a saved history is judged the same years later.
 package checker
@@ -144,4 +143,9 @@ func (v Verdict) String() string {
 // Same says whether two verdicts are of one kind and name the same anomalies. Reasons and wording do not count.
 func (v Verdict) Same(w Verdict) bool {
 	return v.Kind == w.Kind && slices.Equal(v.Names(), w.Names())
+}
+
+// BreaksPromise says whether one of the anomalies is the lock's own doing: nothing that befell it excuses it.
+func (v Verdict) BreaksPromise() bool {
+	return slices.ContainsFunc(v.Anomalies, func(a Anomaly) bool { return a.Beyond == "" })
 }

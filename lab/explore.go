@@ -1,102 +1,72 @@
 package lab
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"os"
-	"strconv"
+	"time"
 
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	internal "github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/scenarios/reproduce"
 	"github.com/locklab/locklab/internal/sim/explore"
-	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/trace"
+	"github.com/locklab/locklab/scenarios"
 )
 
-// ExplorePlan says which lock to explore, and how far. Of what is zero, explore.Config.Usual says what it means: with a Lock alone, three
-// clients go through one round, and up to two faults of any kind strike. An empty Budget that is not nil allows no fault. Progress is
-// called now and then.
-type ExplorePlan explore.Config
+// Bounds are those of a search. With the zero Bounds three clients (two of a lock on several servers) acquire, work and release once, and up to two
+// faults of any kind strike.
+type Bounds struct {
+	Clients    int
+	Rounds     int                 // how often each client acquires, works and releases
+	Faults     map[faults.Kind]int // how many of each kind may strike; nil: any; empty: none
+	MostFaults int                 // of all kinds together
+	Anomalies  []checker.Name      // which to look for; nil: all
+	// Limits end the search early; zero: there is none.
+	States int
+	Time   time.Duration
+}
 
-// Exploration is what came of exploring a lock.
+// Exploration is what came of a search.
 type Exploration struct {
-	Config explore.Config // with every bound
-	*explore.Result
-	// Expected is what the reviewed table of breaking points, or else the lock's card, makes of the bounds.
-	Expected points.Expectation
+	Outcome Outcome // by the reviewed table of breaking points, or else by the lock's card
+	// Counterexample has the fewest faults and then the fewest steps; nil: there is none within the bounds, or none was found before a limit.
+	Counterexample *Counterexample
+	Complete       bool   // everything within the bounds was searched
+	Limit          string // what ended the search early
+	States         int    // how many were found
 }
 
-// Config is the search of the plan, with every bound. The error is an *explore.BoundError.
-func (p ExplorePlan) Config() (explore.Config, error) {
-	config := explore.Config(p).Usual()
-	return config, config.Check()
+// Counterexample is an interleaving that breaks a lock.
+type Counterexample struct {
+	Anomalies []checker.Name
+	Faults    []faults.Kind // in the order in which they strike
+	History   []history.Event
+	Verdict   checker.Verdict // of the history
+
+	lock  impls.Spec
+	trace *trace.Trace
 }
 
-// Explore runs every interleaving of a lock within the plan's bounds. The error is of a plan that cannot be, of a lock that cannot be
-// explored, or of the context.
-func Explore(ctx context.Context, plan ExplorePlan) (*Exploration, error) {
-	config, err := plan.Config()
+// Explore searches every interleaving of a lock within bounds. What the lock's card promises nothing of does not end the search. The error is
+// of bounds that cannot be, of a lock that cannot be explored, or of the context.
+func Explore(ctx context.Context, lock impls.Spec, bounds Bounds) (*Exploration, error) {
+	found, err := internal.Explore(ctx, internal.ExplorePlan{
+		Lock: lock, Clients: bounds.Clients, Rounds: bounds.Rounds, Budget: explore.Budget(bounds.Faults), MostFaults: bounds.MostFaults,
+		Only: bounds.Anomalies, States: bounds.States, Time: bounds.Time,
+	})
 	if err != nil {
 		return nil, err
 	}
-	config.Numbers = []string{strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())}
-	reviewed, err := points.Reviewed()
-	if err != nil {
-		return nil, err
+	out := &Exploration{Outcome: outcomeOf(found.Outcome()), Complete: found.Complete(), Limit: found.Limit, States: found.States}
+	if t := found.Found; t != nil {
+		out.Counterexample = &Counterexample{Anomalies: t.Anomalies, Faults: t.Faults, History: t.Events, Verdict: t.Verdict, lock: lock, trace: t}
 	}
-	expected := points.Expect(reviewed, config)
-	if expected == points.PerCard && len(config.Only) == 0 { // what is looked for by name is not let pass
-		config.Excuses = points.Excuses(config.Lock.Card)
-	}
-	result, err := explore.Explore(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	if result.Found == nil && len(result.Disputed) == 0 && config.Servers < config.Lock.Servers {
-		if config, result, err = exploreAllServers(ctx, config, result); err != nil {
-			return nil, err
-		}
-	}
-	return &Exploration{Config: config, Result: result, Expected: points.Expect(reviewed, config)}, nil
+	return out, nil
 }
 
-// exploreAllServers searches once more, with as many servers as the lock's card names, unless the plan says how many: a lock may count a
-// majority by itself, which fewer servers make a larger part of them. Without faults that takes a second.
-func exploreAllServers(ctx context.Context, config explore.Config, result *explore.Result) (explore.Config, *explore.Result, error) {
-	fewer := fmt.Sprintf("the search has %d servers, and the lock's card names %d", config.Servers, config.Lock.Servers)
-	if !config.Reduced {
-		result.Fewer = fewer
-		return config, result, nil
-	}
-	all := config
-	all.Reduced = false
-	all.Clients, all.Rounds, all.Reenter = min(config.Clients, 2), 1, 0
-	all.Servers, all.Budget, all.MostFaults, all.Instants = min(config.Lock.Servers, explore.MostServers), explore.Budget{}, 0, nil
-	all.States = cmp.Or(config.States, mostStatesOfAll)
-	found, err := explore.Explore(ctx, all)
-	switch {
-	case err != nil:
-		return config, nil, err
-	case found.Found != nil || len(found.Disputed) > 0:
-		return all, found, nil
-	case !found.Complete():
-		result.Fewer = fewer + ": a search with all was not complete"
-	default:
-		result.Fewer = fmt.Sprintf("%s: with %d and %d clients that acquire once, without a fault, nothing was wrong", fewer, all.Servers, all.Clients)
-	}
-	return config, result, nil
-}
-
-// mostStatesOfAll is how many states a search with all servers may find without a limit. The lab's locks need 30,000.
-const mostStatesOfAll = 1_000_000
-
-// Outcome compares the result with what was expected.
-func (e *Exploration) Outcome() Outcome {
-	switch {
-	case len(e.Disputed) > 0:
-		return Failed
-	case e.Found == nil && !e.Complete(), e.Vacuous(), len(e.Config.Unstruck(e.Result)) > 0:
-		return Unknown
-	case !e.Expected.Meets(e.Result, e.Config.Lock.Card):
-		return Surprise
-	}
-	return Expected
+// Script is a scenario that forces the interleaving. The error names a step that no script can express.
+func (c *Counterexample) Script() (*scenarios.Script, error) {
+	return reproduce.Script(c.lock, c.trace)
 }

@@ -1,214 +1,130 @@
-// Package lab is the library: it runs locks through scenarios, storms and the explorer, judges saved runs again, and shrinks what a storm
-// found to a script. The command line is flags and rendering around it.
-//
-// A program that runs cells in the live world calls Serve first in main, or in TestMain: its own binary then serves as the client
-// processes. Whoever wants to follow a run gives a report.Sink.
-//
-// It owns the life cycle of a run: cells, order, retries after host stalls, results. It must not know flags, terminals or exit codes.
 package lab
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	internal "github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/scenarios"
 )
 
-// Plan says what to run, where, and who is told.
-type Plan struct {
-	Cases []Case
-	Options
+// Run is what came of a suite or of storms.
+type Run struct {
+	Dir      string // where it was saved; empty: nowhere
+	World    World
+	Server   string // what the clients locked on, with its version
+	Started  time.Time
+	Finished bool // false: it was interrupted, and cells are missing
+	Cells    []Cell
+
+	record *record.Run
 }
 
-// Options are what runs of all kinds have in common. The zero Options run in the live world, keep nothing and tell nobody.
-type Options struct {
-	Setting
-	Results Results
-	// Parallel is how many cells are in flight; zero: as many as suit the world.
-	Parallel int
-	// Shard is the part of the cells that is run; the zero Shard is all of them. Merge puts the parts together.
-	Shard Shard
-	// Seed decides in which order cells are started.
-	Seed int64
-	// FailFast starts no more cells after the first surprise or failure.
-	FailFast bool
-	// Known says which surprises are no news, such as those of an earlier run; nil: none.
-	Known func(checker.Cell) bool
-	// Sink is told how the run goes on, one call at a time; nil: nobody is. An error of it keeps further cells from being started.
-	Sink report.Sink
-	// Command is what the user called, to be named in reports.
-	Command []string
+// Cell is one lock in one scenario or storm, run once.
+type Cell struct {
+	Lock     string
+	Scenario string // "storm" for a storm
+	Round    int    // from 1, when cells are repeated
+	Verdict  checker.Verdict
+	// Expected is the verdict that was expected, with the names of anomalies alone. Its kind is empty where anything is: a lock that is known to be
+	// broken, in a scenario that was not reviewed.
+	Expected checker.Verdict
+	Outcome  Outcome
+	Took     time.Duration
+
+	record record.Cell
 }
 
-// errFailFast keeps further cells from being started.
-var errFailFast = errors.New("a surprise or a failure, after which no more cells were to be started")
+// Outcome compares what came out with what was expected.
+type Outcome string
 
-// Run runs cells and judges them. The run that it returns has the cells that ended, in the order of the plan; Finished is false if these
-// are not all, or one was interrupted. The error is a failure of the lab around the cells, or the cause of ctx's end: what is known so far is returned with it.
-func Run(ctx context.Context, plan Plan) (*checker.Run, error) {
-	var part *checker.Part
-	if plan.Shard != (Shard{}) {
-		part = plan.Shard.part(plan.whole(), caseCosts(plan.Cases))
-		plan.Cases = plan.Shard.Cases(plan.Cases)
+// The outcomes, the worst first.
+const (
+	Failed        Outcome = "failed"         // the lab, its checker or a server failed
+	Surprise      Outcome = "surprise"       // a lock broke that should hold, or held where it should break
+	Unknown       Outcome = "unknown"        // no verdict, or cells are missing
+	AsExpected    Outcome = "as expected"    //
+	NotApplicable Outcome = "not applicable" // no cell applies to its lock
+)
+
+// outcomeOf is an outcome of the library below.
+func outcomeOf(outcome internal.Outcome) Outcome {
+	switch outcome {
+	case internal.AsExpected:
+		return AsExpected
+	case internal.Surprise:
+		return Surprise
+	case internal.Unknown:
+		return Unknown
+	case internal.Nothing:
+		return NotApplicable
 	}
-	run := plan.record()
-	run.Part = part
-	if err := plan.checkNames(); err != nil {
-		return run, err
-	}
-	results, err := plan.Results.open(run)
-	if err != nil {
-		return run, err
-	}
-	world, err := plan.open(ctx, plan.Results.Dir, plan.sends()...)
-	if err != nil {
-		return run, errors.Join(err, results.discard(report.RunFile))
-	}
-	err = plan.carryOut(ctx, run, results, world)
-	return run, errors.Join(err, world.Close())
+	return Failed
 }
 
-// NewID is a name for a run; names sort by time.
-func NewID() string {
-	return fmt.Sprintf("%s-%04x", time.Now().Format("20060102-150405"), rand.N(1<<16))
+// ReadRun reads a saved run from its directory.
+func ReadRun(dir string) (*Run, error) {
+	run, err := internal.ReadRun(dir)
+	return newRun(run), err
 }
 
-// sends are the commands that the locks of the plan may send, as far as their cards say.
-func (p Plan) sends() []string {
-	all := map[string]bool{}
-	for _, c := range p.Cases {
-		if c.Subject.Spec == nil {
-			continue
-		}
-		for _, names := range c.Subject.Spec.Sends {
-			for _, name := range names {
-				all[name] = true
-			}
-		}
+func newRun(record *record.Run) *Run {
+	if record == nil {
+		return nil
 	}
-	return slices.Sorted(maps.Keys(all))
-}
-
-// record is what run.json says before the first cell.
-func (p Plan) record() *checker.Run {
-	run := &checker.Run{
-		ID: NewID(), Started: time.Now(), Seed: p.Seed, World: cmp.Or(p.World, Live), Lab: Version(), Dir: p.Results.Dir, Command: p.Command,
-		Elsewhere: !p.reviewed(),
-		Platform:  fmt.Sprintf("%s/%s, %s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.Version(), runtime.NumCPU()),
+	run := &Run{
+		Dir: record.Dir, World: World(record.World), Server: record.Server, Started: record.Started, Finished: record.Finished, record: record,
 	}
-	if base := filepath.Base(run.Dir); idPattern.MatchString(base) {
-		run.ID = base
-	}
-	for _, c := range p.Cases {
-		run.Cells = append(run.Cells, c.Planned())
+	for _, cell := range record.Cells {
+		run.Cells = append(run.Cells, newCell(cell))
 	}
 	return run
 }
 
-// Version is that of the lab, as far as the build knows it.
-func Version() string {
-	const module = "github.com/locklab/locklab"
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "(devel)"
+func newCell(record record.Cell) Cell {
+	return Cell{
+		Lock: record.Lock, Scenario: record.Scenario, Round: record.Round, Verdict: record.Verdict, Expected: record.Expected.Verdict,
+		Outcome: outcomeOf(internal.OutcomeOfCell(record)), Took: record.Took, record: record,
 	}
-	version := info.Main.Version
-	if info.Main.Path != module {
-		for _, dep := range info.Deps {
-			if dep.Path == module {
-				version = dep.Version
-			}
-		}
-	}
-	return cmp.Or(version, "(devel)")
 }
 
-// carryOut runs the cells and reports them as they end.
-func (p Plan) carryOut(ctx context.Context, run *checker.Run, results *results, world World) error {
-	run.Server, run.Toxiproxy = world.ServerVersion(), world.ToxiproxyVersion()
-	if err := results.publish(run); err != nil {
-		return err
+// Outcome is the worst outcome of the cells. A run that has not finished is unknown at best.
+func (r *Run) Outcome() Outcome { return outcomeOf(internal.OutcomeOf(r.record)) }
+
+// Cell is the first cell of a lock in a scenario. The error names what the run has instead.
+func (r *Run) Cell(lock, scenario string) (Cell, error) {
+	i := slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Lock == lock && c.Scenario == scenario })
+	if i < 0 {
+		return Cell{}, fmt.Errorf("the run has no cell of %s in %s among its %d", lock, scenario, len(r.Cells))
 	}
-	runner := Runner{World: world, Elsewhere: run.Elsewhere}
-	packer := newPacker(run)
-	if p.Results.Dir != "" {
-		runner.Keep = packer.save
-	}
-	planned := run.Cells
-	teller := &teller{run: run, total: len(planned), sink: p.sinks(run), known: p.known, failFast: p.FailFast}
-	if err := teller.tell(report.RunStart, nil); err != nil {
-		return err
-	}
-	run.Cells = nil
-	ended, err := runAll(ctx, p.Cases, order{parallel: cmp.Or(p.Parallel, p.parallel()), seed: run.Seed}, teller, runner.Run)
-	if err != nil && !errors.Is(err, errFailFast) {
-		return errors.Join(err, packer.close())
-	}
-	for i := range ended {
-		ended[i].Known = p.known(ended[i])
-	}
-	run.Cells, run.Finished = withEnded(planned, ended), len(ended) == len(planned) && !slices.ContainsFunc(ended, isInterrupted)
-	err = errors.Join(results.write(run), packer.pack(ended))
-	run.Cells = ended
-	return errors.Join(err, teller.tell(report.RunEnd, nil), results.prune(), context.Cause(ctx))
+	return r.Cells[i], nil
 }
 
-func (p Plan) known(cell checker.Cell) bool { return p.Known != nil && p.Known(cell) }
-
-func isInterrupted(c checker.Cell) bool { return c.Interrupted }
-
-// withEnded is every planned cell, as it ended if it did: a run that was cut short keeps what it was at, for Check.
-func withEnded(planned, ended []checker.Cell) []checker.Cell {
-	byDir := map[string]checker.Cell{}
-	for _, cell := range ended {
-		byDir[cell.Dir] = cell
-	}
-	all := slices.Clone(planned)
-	for i := range all {
-		if cell, ok := byDir[all[i].Dir]; ok {
-			all[i] = cell
-		}
-	}
-	return all
+// History reads the saved history of a cell, and judges it again: the cell that it returns has the verdict of today's checker.
+func (r *Run) History(ctx context.Context, cell Cell) (Cell, []history.Event, error) {
+	again, events, err := internal.ReadCell(ctx, r.record, cell.record)
+	return newCell(again), events, err
 }
 
-// sinks are those who are told, with the reports that are kept.
-func (p Plan) sinks(run *checker.Run) report.Sink {
-	var sinks []report.Sink
-	if p.Sink != nil {
-		sinks = append(sinks, p.Sink)
+// Shrink makes a short script of what a saved cell of a lock shows, mostly of a storm. The script shows one of its anomalies in the sim world, those
+// first that break a promise. It is nil if none can be forced.
+func (r *Run) Shrink(ctx context.Context, cell Cell, lock impls.Spec) (*scenarios.Script, error) {
+	cell, events, err := r.History(ctx, cell)
+	if err != nil {
+		return nil, err
 	}
-	if run.Dir != "" {
-		sinks = append(sinks, toFile(filepath.Join(run.Dir, report.JUnitFile), report.JUnit), toFile(filepath.Join(run.Dir, report.PageFile), page))
-	}
-	return report.Tee(sinks...)
-}
-
-// toFile renders the whole run into a file when it has ended.
-func toFile(path string, render func(io.Writer, *checker.Run) error) report.Sink {
-	return report.AtEnd(func(run *checker.Run) error {
-		file, err := os.Create(path)
-		if err != nil {
-			return err
-		}
-		return errors.Join(render(file, run), file.Close())
+	shrunk, err := internal.Shrink(ctx, internal.ShrinkPlan{
+		Subject: play.SubjectOf(lock), Events: events, Anomalies: internal.AnomaliesToShow(cell.Verdict, ""), Lease: time.Second, Setting: internal.Setting{World: internal.Sim},
 	})
-}
-
-// page renders a run as HTML with a picture of the cells that need one.
-func page(w io.Writer, run *checker.Run) error {
-	histories := HistoriesOf(run)
-	return errors.Join(report.HTML(w, run, histories), histories.Close())
+	if err != nil {
+		return nil, err
+	}
+	return shrunk.Script, nil
 }

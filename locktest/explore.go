@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
@@ -249,7 +250,7 @@ func (s *suite) judgeSchedule(played play.Played, only []AnomalyName) (verdict c
 	if len(verdict.Anomalies) == 0 {
 		return verdict, nil
 	}
-	verdict, _ = storm.Excuse(verdict, played.Events, contractOf(s.model), checker.Storm{})
+	verdict, _ = storm.Excuse(verdict, played.Events, contractOf(s.model), record.Storm{})
 	for _, a := range verdict.Anomalies {
 		if a.Beyond == "" && (len(only) == 0 || slices.Contains(only, a.Name)) {
 			against = append(against, a)
@@ -268,7 +269,7 @@ func (s *suite) tell(t *testing.T, shown *schedule, expected bool) {
 	t.Helper()
 	seed, played, verdict := shown.seed, shown.played, shown.verdict
 	verdict.Anomalies = shown.against
-	cell := checker.Cell{
+	cell := record.Cell{
 		Lock: s.subject.Name, Scenario: "explore", Round: 1, Dir: "explore", Verdict: verdict, Expected: contractOf(s.model).Expected(),
 	}
 	var b strings.Builder

@@ -11,6 +11,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
@@ -23,10 +24,10 @@ const (
 )
 
 // fail reports a cell that counts against the lock: what it shows, its story, where its picture is, and how to play it again.
-func (s *suite) fail(t *testing.T, script *scenarios.Script, cell checker.Cell, played play.Played, against []checker.Anomaly) {
+func (s *suite) fail(t *testing.T, script *scenarios.Script, cell record.Cell, played play.Played, against []checker.Anomaly) {
 	t.Helper()
 	if expected, ok := s.matrix.Lookup(script.Name, s.model.Name); ok {
-		cell.Expected = expected
+		cell.Expected = record.Expectation{Verdict: expected, By: record.ByMatrix}
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n%s\n\n", script.Name, names(against), script.Title)
@@ -39,7 +40,7 @@ func (s *suite) fail(t *testing.T, script *scenarios.Script, cell checker.Cell, 
 }
 
 // close ends a report: where the picture is, and how to play the cell again with what in the environment.
-func (s *suite) close(b *strings.Builder, t *testing.T, cell checker.Cell, played play.Played, env string) {
+func (s *suite) close(b *strings.Builder, t *testing.T, cell record.Cell, played play.Played, env string) {
 	page, err := keep(t, cell, played)
 	if err != nil {
 		fmt.Fprintf(b, "picture  none: %v\n", err)
@@ -56,7 +57,7 @@ func names(anomalies []checker.Anomaly) string {
 // reviewed is the verdict of the model in a scenario.
 func (s *suite) reviewed(script *scenarios.Script) string {
 	if expected, ok := s.matrix.Lookup(script.Name, s.model.Name); ok {
-		return expected.Verdict.String()
+		return expected.String()
 	}
 	return "not reviewed"
 }
@@ -71,7 +72,7 @@ func pattern(name string) string {
 }
 
 // keep writes the history of a cell and a page with its picture to a directory that outlives the test, and returns the page.
-func keep(t *testing.T, cell checker.Cell, played play.Played) (page string, err error) {
+func keep(t *testing.T, cell record.Cell, played play.Played) (page string, err error) {
 	dir := os.Getenv("LOCKTEST_DIR")
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "locktest-"); err != nil {
@@ -79,7 +80,7 @@ func keep(t *testing.T, cell checker.Cell, played play.Played) (page string, err
 		}
 	}
 	dir = filepath.Join(dir, strings.ReplaceAll(t.Name(), "/", string(filepath.Separator)))
-	run := &checker.Run{ID: filepath.Base(dir), World: "bubble", Cells: []checker.Cell{cell}, Dir: dir, Finished: true}
+	run := &record.Run{ID: filepath.Base(dir), World: "bubble", Cells: []record.Cell{cell}, Dir: dir, Finished: true}
 	if err := os.MkdirAll(filepath.Join(dir, cell.Dir), 0o755); err != nil {
 		return "", err
 	}
@@ -111,8 +112,8 @@ func writeHistory(path string, played play.Played) error {
 // inMemory is the history of the only cell of a run.
 type inMemory []history.Event
 
-func (h inMemory) Read(checker.Cell) ([]history.Event, error) { return h, nil }
+func (h inMemory) Read(record.Cell) ([]history.Event, error) { return h, nil }
 
-func (h inMemory) Where(cell checker.Cell) string {
+func (h inMemory) Where(cell record.Cell) string {
 	return filepath.ToSlash(filepath.Join(cell.Dir, play.HistoryFile))
 }

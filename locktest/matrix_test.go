@@ -17,10 +17,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -38,7 +38,7 @@ func TestMatrixInBubbles(t *testing.T) {
 		}
 		for _, script := range scripts {
 			reviewed, ok := matrix.Lookup(script.Name, spec.Name)
-			if !ok || reviewed.Verdict.Kind == checker.NotApplicable {
+			if !ok || reviewed.Kind == checker.NotApplicable {
 				continue
 			}
 			t.Run(spec.Name+"/"+script.Name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestMatrixInBubbles(t *testing.T) {
 					t.Skip(cell.Verdict.Reason)
 				}
 				judged++
-				assert.True(t, cell.Verdict.Same(reviewed.Verdict), "in a bubble %v, reviewed %v", cell.Verdict, reviewed.Verdict)
+				assert.True(t, cell.Verdict.Same(reviewed), "in a bubble %v, reviewed %v", cell.Verdict, reviewed)
 			})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -32,15 +33,15 @@ func (p Promises) model() (impls.Spec, bool) {
 }
 
 // judge compares a verdict with that of a correct lock in the same scenario. It returns the anomalies that count against the lock.
-func judge(model impls.Spec, matrix *scenarios.Matrix, scenario string, cell checker.Cell, promised checker.Verdict) []checker.Anomaly {
+func judge(model impls.Spec, matrix *scenarios.Matrix, scenario string, cell record.Cell, promised checker.Verdict) []checker.Anomaly {
 	if cell.Verdict.Kind != checker.Broken {
 		return nil
 	}
 	reviewed, ok := matrix.Lookup(scenario, model.Name)
-	comparable := ok && (reviewed.Verdict.Kind == checker.Safe || reviewed.Verdict.Kind == checker.Broken)
+	comparable := ok && (reviewed.Kind == checker.Safe || reviewed.Kind == checker.Broken)
 	return slices.DeleteFunc(slices.Clone(promised.Anomalies), func(a checker.Anomaly) bool {
 		if comparable {
-			return slices.Contains(reviewed.Verdict.Names(), a.Name)
+			return slices.Contains(reviewed.Names(), a.Name)
 		}
 		return a.Beyond != "" // the model does not play the scenario: measured by its promises
 	})

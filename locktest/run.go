@@ -9,11 +9,12 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/internal/worker/protocol"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -90,7 +91,7 @@ func (s Subject) traits(model impls.Spec) play.Traits {
 func (s *suite) play(t *testing.T, script *scenarios.Script) {
 	s.played++
 	world := bubbleWorld{t, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, s.subject.library())}
-	cs := lab.Case{Subject: s.lock, Script: script, Round: 1, Expected: checker.Expected{Verdict: checker.Verdict{Kind: checker.Safe}, By: checker.ByDefault}}
+	cs := lab.Case{Subject: s.lock, Script: script, Round: 1, Expected: record.Expectation{Verdict: checker.Verdict{Kind: checker.Safe}, By: record.ByDefault}}
 	began := time.Now()
 	played, err := world.Play(context.Background(), s.lock, script, "")
 	if err != nil {
@@ -105,7 +106,7 @@ func (s *suite) play(t *testing.T, script *scenarios.Script) {
 		t.Skipf("unknown: %s", cell.Verdict.Reason)
 	}
 	s.judged++
-	promised, _ := storm.Conclude(played.Events, contractOf(s.model), checker.Storm{})
+	promised, _ := storm.Conclude(played.Events, contractOf(s.model), record.Storm{})
 	against := judge(s.model, s.matrix, script.Name, cell, promised)
 	if len(against) > 0 {
 		s.fail(t, script, cell, played, against)

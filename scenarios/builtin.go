@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"embed"
+	"fmt"
 	"path"
 	"strings"
 )
@@ -9,13 +10,16 @@ import (
 //go:embed scripts/*.lab
 var scripts embed.FS
 
-// Builtin returns the built-in scripts in their order for readers.
-func Builtin() ([]*Script, error) {
+// Builtin returns the built-in scripts of those names; without names, all of them in their order for readers.
+func Builtin(names ...string) ([]*Script, error) {
+	if len(names) == 0 {
+		names = order()
+	}
 	var all []*Script
-	for _, name := range order() {
+	for _, name := range names {
 		src, err := scripts.ReadFile(path.Join("scripts", name+suffix))
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("no scenario %q comes with the lab", name)
 		}
 		script, err := Parse(name+suffix, src)
 		if err != nil {

@@ -38,12 +38,12 @@ type row struct {
 func BuiltinExpected() (*Matrix, error) { return ParseExpected("expected.txt", expected) }
 
 // Lookup returns the expected verdict of the lock in the scenario, and whether the matrix has that cell.
-func (m *Matrix) Lookup(scenario, lock string) (checker.Expected, bool) {
+func (m *Matrix) Lookup(scenario, lock string) (checker.Verdict, bool) {
 	at := m.find(scenario, lock)
 	if at < 0 {
-		return checker.Expected{}, false
+		return checker.Verdict{}, false
 	}
-	return checker.Expected{Verdict: m.rows[at].verdict, By: checker.ByMatrix}, true
+	return m.rows[at].verdict, true
 }
 
 // Locks lists the locks that the matrix has in the scenario, in its order.

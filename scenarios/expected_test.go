@@ -116,11 +116,10 @@ func TestMatrixLookup(t *testing.T) {
 	require.NoError(t, err)
 	found, ok := m.Lookup("pause", "setpx-lua")
 	require.True(t, ok)
-	assert.Equal(t, "matrix", found.By)
-	assert.Equal(t, "double-holder, lost-update", found.Verdict.String())
+	assert.Equal(t, "double-holder, lost-update", found.String())
 	found, ok = m.Lookup("pause", "getset")
 	require.True(t, ok)
-	assert.Equal(t, "n/a: sends no GET", found.Verdict.String())
+	assert.Equal(t, "n/a: sends no GET", found.String())
 	_, ok = m.Lookup("pause", "watchdog")
 	assert.False(t, ok)
 	_, ok = new(Matrix).Lookup("pause", "watchdog")
@@ -180,7 +179,7 @@ new     zeta    safe
 # The end.
 `, written(t, m))
 	found, _ := m.Lookup("b", "three")
-	assert.Empty(t, found.Verdict.Anomalies[0].Why, "a matrix expects no story, only its name")
+	assert.Empty(t, found.Anomalies[0].Why, "a matrix expects no story, only its name")
 }
 
 // However the cells of a run come in, the same file is written, and it reads back as the same matrix.
@@ -252,7 +251,7 @@ func TestEveryAnomalyIsInTheMatrix(t *testing.T) {
 	for _, s := range scripts {
 		for _, lock := range append(matrix.Locks(s.Name), matrix.Variants(s.Name)...) {
 			expected, _ := matrix.Lookup(s.Name, lock)
-			for _, name := range expected.Verdict.Names() {
+			for _, name := range expected.Names() {
 				shown[name] = true
 			}
 		}

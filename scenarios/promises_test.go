@@ -27,7 +27,7 @@ func TestMatrixKeepsPromises(t *testing.T) {
 		for _, script := range scripts {
 			expected, ok := matrix.Lookup(script.Name, spec.Name)
 			require.True(t, ok, "%s in %s is not in the matrix", spec.Name, script.Name)
-			names := expected.Verdict.Names()
+			names := expected.Names()
 			for _, promise := range spec.Promises {
 				if promise == impls.CrashSafety && (threadDies(script) || setsServerBack(script)) {
 					continue // the process lives on, and what renews the lock in it; by the clock of the server the lease has not ended
@@ -41,7 +41,7 @@ func TestMatrixKeepsPromises(t *testing.T) {
 			continue // a lock of one process fails where there are two
 		}
 		quiet, _ := matrix.Lookup("take-turns", spec.Name)
-		require.Equal(t, checker.Safe, quiet.Verdict.Kind, "%s is accused where nothing went wrong", spec.Name)
+		require.Equal(t, checker.Safe, quiet.Kind, "%s is accused where nothing went wrong", spec.Name)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestMatrixVariants(t *testing.T) {
 			_, ok := impls.Find(variant)
 			require.True(t, ok, "%s in %s", variant, script.Name)
 			expected, _ := matrix.Lookup(script.Name, variant)
-			shown[variant] = shown[variant] || expected.Verdict.Kind == checker.Broken
+			shown[variant] = shown[variant] || expected.Kind == checker.Broken
 		}
 	}
 	for _, spec := range impls.Every() {
@@ -95,7 +95,7 @@ func TestKnownBadLocksAreCaught(t *testing.T) {
 		var seen []checker.Name
 		for _, script := range scripts {
 			expected, _ := matrix.Lookup(script.Name, lock)
-			seen = append(seen, expected.Verdict.Names()...)
+			seen = append(seen, expected.Names()...)
 		}
 		for _, trouble := range troubles {
 			require.True(t, slices.Contains(seen, trouble), "nothing shows %s of %s", trouble, lock)

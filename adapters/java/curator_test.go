@@ -13,10 +13,10 @@ import (
 
 	"github.com/locklab/locklab/internal/adaptertest"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
 )
 
 // cellsAtOnce is how many cells are in flight: a Java process is expensive to start, and serves one cell after another.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/locklab/locklab/internal/adaptertest"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/live"
-	"github.com/locklab/locklab/lab"
 )
 
 // asClient is the first argument of this binary when it is a client.

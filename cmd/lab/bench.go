@@ -15,9 +15,9 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/bench"
 	"github.com/locklab/locklab/internal/bench/measure"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/waiting"
-	"github.com/locklab/locklab/lab"
 )
 
 func newBench() *cobra.Command {

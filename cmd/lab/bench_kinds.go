@@ -12,8 +12,8 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/bench"
 	"github.com/locklab/locklab/internal/bench/measure"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
 )
 
 // Bounds of measurements.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 )
 
 func newCheck() *cobra.Command {
@@ -43,7 +43,7 @@ func oneRun(cmd *cobra.Command, args []string) error {
 }
 
 // readRun reads the run that the user named.
-func readRun(path string) (*checker.Run, error) {
+func readRun(path string) (*record.Run, error) {
 	run, err := lab.ReadRun(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usagef("no run there: %v; name its directory, for example runs/latest", err)

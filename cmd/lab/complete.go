@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/waiting"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 

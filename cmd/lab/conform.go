@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/lab"
 )
 
 // doctorFlags are the flags of lab doctor as given.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker/protocol"
-	"github.com/locklab/locklab/lab"
 )
 
 // TestHeadOfConformance: the screen says once which lock it is about, and in its own words only where hello has some.

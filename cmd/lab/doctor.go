@@ -17,9 +17,9 @@ import (
 	"github.com/locklab/locklab/internal/adapters"
 	"github.com/locklab/locklab/internal/faults/network"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/live"
-	"github.com/locklab/locklab/lab"
 )
 
 func newDoctor() *cobra.Command {

@@ -7,14 +7,14 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/scenarios"
 )
 
 // The exit codes; the first five are the outcomes of the library. Of several that apply, the order of precedence is 3, 1, 2, 4, 0.
 const (
-	codeExpected = int(lab.Expected)
+	codeExpected = int(lab.AsExpected)
 	codeSurprise = int(lab.Surprise)
 	codeUnknown  = int(lab.Unknown)
 	codeFailed   = int(lab.Failed)
@@ -88,7 +88,7 @@ func exitCode(ctx context.Context, err error) int {
 }
 
 // conclude is what a command returns for a run.
-func conclude(run *checker.Run) error {
+func conclude(run *record.Run) error {
 	came := lab.OutcomeOf(run)
 	if came == lab.Nothing {
 		return &nothingError{"nothing ran: every cell is n/a"}

@@ -9,19 +9,19 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
 // known are the surprises of the baseline; those that are to be accepted are no news either.
-func (f *runFlags) known() (func(checker.Cell) bool, error) {
+func (f *runFlags) known() (func(record.Cell) bool, error) {
 	switch {
 	case f.update && f.baseline != "":
 		return nil, usagef("--update accepts every surprise; remove --baseline")
 	case f.update:
-		return checker.Cell.Surprise, nil
+		return record.Cell.Surprise, nil
 	case f.baseline == "":
 		return nil, nil
 	}
@@ -88,7 +88,7 @@ func (f *runFlags) ownTable() (*table, error) {
 }
 
 // expect says what a subject should come to.
-func (t *table) expect() func(*scenarios.Script, play.Subject) checker.Expected {
+func (t *table) expect() func(*scenarios.Script, play.Subject) record.Expectation {
 	if t.own == nil {
 		return lab.Expect(t.builtin)
 	}
@@ -96,7 +96,7 @@ func (t *table) expect() func(*scenarios.Script, play.Subject) checker.Expected 
 }
 
 // accept writes what was seen into the table.
-func (t *table) accept(stderr io.Writer, cells []checker.Cell) error {
+func (t *table) accept(stderr io.Writer, cells []record.Cell) error {
 	matrix := t.builtin
 	if t.own != nil {
 		matrix = t.own

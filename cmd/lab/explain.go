@@ -11,11 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
 )
 
 func newExplain() *cobra.Command {
@@ -61,8 +62,8 @@ surprise, or else the first.`,
 }
 
 // backgroundOf is what is known of a cell's scenario and lock, if they come with the lab.
-func backgroundOf(cell checker.Cell) (b report.Background) {
-	if scripts, err := lab.Scenarios(cell.Scenario); err == nil {
+func backgroundOf(cell record.Cell) (b report.Background) {
+	if scripts, err := scenarios.Builtin(cell.Scenario); err == nil {
 		b.Scenario = firstSentences(append([]string{scripts[0].Title}, scripts[0].About...))
 	}
 	if spec, ok := impls.Find(cell.Lock); ok {
@@ -88,7 +89,7 @@ func firstSentences(lines []string) (first []string) {
 }
 
 // explainUntil explains a cell. When ctx ends first, which may be in the middle of a long history, the error is its cause, and nothing is written.
-func explainUntil(ctx context.Context, w io.Writer, cell checker.Cell, events []history.Event, opts report.ExplainOptions) error {
+func explainUntil(ctx context.Context, w io.Writer, cell record.Cell, events []history.Event, opts report.ExplainOptions) error {
 	var out bytes.Buffer
 	done := make(chan error, 1)
 	go func() { done <- report.Explain(&out, cell, events, opts) }()
@@ -107,8 +108,8 @@ func explainUntil(ctx context.Context, w io.Writer, cell checker.Cell, events []
 }
 
 // mostTelling is the cell of a run that shows most: a surprise before what was expected, then that with the most kinds of anomalies, then the first.
-func mostTelling(cells []checker.Cell) int {
-	tells := func(c checker.Cell) int {
+func mostTelling(cells []record.Cell) int {
+	tells := func(c record.Cell) int {
 		if c.Surprise() {
 			return 1000 + len(c.Verdict.Names())
 		}
@@ -124,12 +125,12 @@ func mostTelling(cells []checker.Cell) int {
 }
 
 // pickCell finds the cell that the user named, in a round or, if that is 0, in the one that needs attention. A run of one cell needs no name.
-func pickCell(run *checker.Run, names []string, round int) (checker.Cell, error) {
+func pickCell(run *record.Run, names []string, round int) (record.Cell, error) {
 	if len(names) > 1 {
-		return checker.Cell{}, usagef("explain takes one cell, not %d", len(names))
+		return record.Cell{}, usagef("explain takes one cell, not %d", len(names))
 	}
 	if len(run.Cells) == 0 {
-		return checker.Cell{}, usagef("%s: no cell of this run was started", run.Dir)
+		return record.Cell{}, usagef("%s: no cell of this run was started", run.Dir)
 	}
 	if len(names) == 0 && len(run.Cells) == 1 && round == 0 {
 		return run.Cells[0], nil
@@ -141,7 +142,7 @@ func pickCell(run *checker.Run, names []string, round int) (checker.Cell, error)
 	if len(names) == 0 {
 		names = []string{known[mostTelling(run.Cells)]}
 	}
-	var rounds []checker.Cell
+	var rounds []record.Cell
 	for i, name := range known {
 		lock, scenario, _ := strings.Cut(name, "/")
 		if names[0] == name || names[0] == scenario+"/"+lock {
@@ -149,11 +150,11 @@ func pickCell(run *checker.Run, names []string, round int) (checker.Cell, error)
 		}
 	}
 	if len(rounds) == 0 {
-		return checker.Cell{}, unknown("cell", names[0], known, "a cell is LOCK/SCENARIO, for example "+known[0])
+		return record.Cell{}, unknown("cell", names[0], known, "a cell is LOCK/SCENARIO, for example "+known[0])
 	}
-	i := slices.IndexFunc(rounds, func(c checker.Cell) bool { return round == 0 && c.Surprise() || round != 0 && c.Round == round })
+	i := slices.IndexFunc(rounds, func(c record.Cell) bool { return round == 0 && c.Surprise() || round != 0 && c.Round == round })
 	if i < 0 && round != 0 {
-		return checker.Cell{}, usagef("%s has no round %d; it was run %d times", names[0], round, len(rounds))
+		return record.Cell{}, usagef("%s has no round %d; it was run %d times", names[0], round, len(rounds))
 	}
 	return rounds[max(i, 0)], nil
 }

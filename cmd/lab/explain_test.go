@@ -11,6 +11,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 )
 
@@ -24,19 +25,19 @@ func TestExplainIsInterrupted(t *testing.T) {
 	signal := &interrupted{os.Interrupt}
 	cancel(signal)
 	var out bytes.Buffer
-	require.ErrorIs(t, explainUntil(ctx, &out, checker.Cell{}, events, report.ExplainOptions{}), signal)
+	require.ErrorIs(t, explainUntil(ctx, &out, record.Cell{}, events, report.ExplainOptions{}), signal)
 	require.Empty(t, out.String())
 }
 
 // Of several rounds, the one that was a surprise is what the user wants to see.
 func TestExplainedRound(t *testing.T) {
 	safe := checker.Verdict{Kind: checker.Safe}
-	expected := checker.Expected{Verdict: safe, By: checker.ByMatrix}
-	cell := func(round int, v checker.Verdict) checker.Cell {
-		return checker.Cell{Lock: "getset", Scenario: "take-turns", Round: round, Verdict: v, Expected: expected}
+	expected := record.Expectation{Verdict: safe, By: record.ByMatrix}
+	cell := func(round int, v checker.Verdict) record.Cell {
+		return record.Cell{Lock: "getset", Scenario: "take-turns", Round: round, Verdict: v, Expected: expected}
 	}
 	broken := checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.DoubleHolder}}}
-	run := &checker.Run{Cells: []checker.Cell{cell(1, safe), cell(2, broken), cell(3, safe)}}
+	run := &record.Run{Cells: []record.Cell{cell(1, safe), cell(2, broken), cell(3, safe)}}
 	for round, want := range map[int]int{0: 2, 1: 1, 2: 2, 3: 3} {
 		picked, err := pickCell(run, []string{"getset/take-turns"}, round)
 		require.NoError(t, err)

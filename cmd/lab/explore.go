@@ -14,11 +14,11 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/trace"
-	"github.com/locklab/locklab/lab"
 )
 
 // exploreFlags are the flags of lab explore as given.

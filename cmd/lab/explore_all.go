@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
-	"github.com/locklab/locklab/lab"
 )
 
 // table carries lab explore --all out.

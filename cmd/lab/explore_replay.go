@@ -10,12 +10,13 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
 	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/internal/sim/trace"
-	"github.com/locklab/locklab/lab"
 )
 
 func (f *exploreFlags) checkReplay(cmd *cobra.Command) error {
@@ -125,7 +126,7 @@ func (f *exploreFlags) play(cmd *cobra.Command, all []reproduce.Counterexample) 
 }
 
 // failedPlay is the code of a play that did not show what it should.
-func failedPlay(cell checker.Cell) int {
+func failedPlay(cell record.Cell) int {
 	switch {
 	case cell.Failure != "":
 		return codeFailed

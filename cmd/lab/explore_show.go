@@ -12,10 +12,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/trace"
-	"github.com/locklab/locklab/lab"
 )
 
 // boundsText says what is explored, and how far: the first lines of the report.

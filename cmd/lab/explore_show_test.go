@@ -11,10 +11,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/trace"
-	"github.com/locklab/locklab/lab"
 )
 
 func TestWriteExploration(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/lab"
 )
 
 // TestPipesAreRefused: to open a pipe takes until somebody opens its other end, so the lab opens none that it is given for a file.

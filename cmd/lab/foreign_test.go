@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
-	"github.com/locklab/locklab/lab"
 )
 
 // TestErrorsOfOthersMoveNoCursor: what a server or a client says may reach an error of the lab.
@@ -28,7 +28,7 @@ func TestErrorsOfOthersMoveNoCursor(t *testing.T) {
 func TestReplaysOfOthersMoveNoCursor(t *testing.T) {
 	var out, stderr strings.Builder
 	screen := &replayScreen{out: &out, err: &stderr, count: 1, of: 1, meter: report.NewMeter(&stderr, report.TerminalOptions{}, true)}
-	screen.played(lab.Played{Replay: &lab.Replay{Counterexample: reproduce.Counterexample{}}, Cell: checker.Cell{Failure: "ERR \x1b[31mred"}})
+	screen.played(lab.Played{Replay: &lab.Replay{Counterexample: reproduce.Counterexample{}}, Cell: record.Cell{Failure: "ERR \x1b[31mred"}})
 	assert.NotContains(t, stderr.String(), "\x1b")
 	assert.Contains(t, stderr.String(), `ERR \x1b[31mred`)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/lab"
 )
 
 // mergeFlags are the flags of lab merge as given.

@@ -20,9 +20,10 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -176,7 +177,7 @@ func smallRuns(t *testing.T) []smallRun {
 				lines = slices.Concat(lines[:200], lines[last:])
 			}
 			one := *saved
-			one.Cells, one.Dir = []checker.Cell{cell}, t.TempDir()
+			one.Cells, one.Dir = []record.Cell{cell}, t.TempDir()
 			r := smallRun{dir: one.Dir, cell: cell.Lock + "/" + cell.Scenario, history: bytes.Join(lines, nil), historyAt: lab.HistoryPath(&one, cell)}
 			require.NoError(t, os.MkdirAll(filepath.Dir(r.historyAt), 0o755))
 			require.NoError(t, os.WriteFile(r.historyAt, r.history, 0o600))

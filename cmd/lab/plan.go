@@ -10,9 +10,9 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 

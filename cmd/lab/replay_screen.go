@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/lab"
 )
 
 // replayScreen shows how counterexamples come out: at once a play that did not show what it should, and in the end each counterexample.

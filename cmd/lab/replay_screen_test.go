@@ -8,10 +8,11 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
 	"github.com/locklab/locklab/internal/sim/trace"
-	"github.com/locklab/locklab/lab"
 )
 
 // Whoever replays is told at once what went wrong, and in the end how often all went well.
@@ -19,33 +20,33 @@ func TestReplayScreen(t *testing.T) {
 	lock, _ := impls.Find("getset")
 	shown := checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.Overwrite}}}
 	tests := map[string]struct {
-		plays       []checker.Cell
+		plays       []record.Cell
 		interrupted bool
 		code        int
 		out, err    string
 	}{
 		"all shown": {
-			plays: []checker.Cell{{Verdict: shown}, {Verdict: shown}}, code: codeExpected,
+			plays: []record.Cell{{Verdict: shown}, {Verdict: shown}}, code: codeExpected,
 			out: "getset                   crash          2/2 on embedded show [overwrite]\n1 counterexample replayed, 1 shown every time\n",
 		},
 		"another verdict": {
-			plays: []checker.Cell{{Verdict: shown}, {Verdict: checker.Verdict{Kind: checker.Safe}}}, code: codeSurprise,
+			plays: []record.Cell{{Verdict: shown}, {Verdict: checker.Verdict{Kind: checker.Safe}}}, code: codeSurprise,
 			out: "getset                   crash          1/2 on embedded show [overwrite]\n1 counterexample replayed, 0 shown every time\n",
 			err: "lab: getset after crash, play 2 of 2: safe\n",
 		},
 		"a host stall": {
-			plays: []checker.Cell{{Verdict: checker.Verdict{Kind: checker.Undecided, Reason: "the machine stalled"}}, {Verdict: shown}},
+			plays: []record.Cell{{Verdict: checker.Verdict{Kind: checker.Undecided, Reason: "the machine stalled"}}, {Verdict: shown}},
 			code:  codeUnknown,
 			out:   "getset                   crash          1/2 on embedded show [overwrite]\n1 counterexample replayed, 0 shown every time\n",
 			err:   "lab: getset after crash, play 1 of 2: unknown: the machine stalled\n",
 		},
 		"the lab failed": {
-			plays: []checker.Cell{{Failure: "no server", Verdict: checker.Verdict{Kind: checker.Undecided}}, {Verdict: shown}}, code: codeFailed,
+			plays: []record.Cell{{Failure: "no server", Verdict: checker.Verdict{Kind: checker.Undecided}}, {Verdict: shown}}, code: codeFailed,
 			out: "getset                   crash          1/2 on embedded show [overwrite]\n1 counterexample replayed, 0 shown every time\n",
 			err: "lab: getset after crash, play 1 of 2: no server\n",
 		},
 		"interrupted": {
-			plays: []checker.Cell{{Verdict: shown}}, interrupted: true, code: codeUnknown,
+			plays: []record.Cell{{Verdict: shown}}, interrupted: true, code: codeUnknown,
 			out: "getset                   crash          1/1 on embedded show [overwrite]\n1 counterexample replayed, 0 shown every time\n",
 			err: "lab: not complete: 1 of 2 plays have ended\n",
 		},

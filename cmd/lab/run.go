@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/lab"
 )
 
 // runFlags are the flags of lab run as given.
@@ -74,14 +74,14 @@ func (f *outFlags) results() lab.Results {
 func (f *outFlags) sink(screen report.Sink, stderr io.Writer) (report.Sink, error) {
 	sinks := []report.Sink{screen}
 	if f.annotate {
-		sinks = append(sinks, report.AtEnd(func(run *checker.Run) error { return report.Annotations(stderr, run) }))
+		sinks = append(sinks, report.AtEnd(func(run *record.Run) error { return report.Annotations(stderr, run) }))
 	}
 	if f.junit != "" {
 		file, err := openOut("--junit", f.junit, 0) // an old report stays until there is a new one
 		if err != nil {
 			return nil, err
 		}
-		sinks = append(sinks, report.AtEnd(func(run *checker.Run) error {
+		sinks = append(sinks, report.AtEnd(func(run *record.Run) error {
 			return errors.Join(file.Truncate(0), report.JUnit(file, run), file.Close())
 		}))
 	}
@@ -90,7 +90,7 @@ func (f *outFlags) sink(screen report.Sink, stderr io.Writer) (report.Sink, erro
 		if err != nil {
 			return nil, err
 		}
-		sinks = append(sinks, report.AtEnd(func(run *checker.Run) error { return errors.Join(report.Summary(file, run), file.Close()) }))
+		sinks = append(sinks, report.AtEnd(func(run *record.Run) error { return errors.Join(report.Summary(file, run), file.Close()) }))
 	}
 	return report.Tee(sinks...), nil
 }

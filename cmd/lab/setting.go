@@ -13,9 +13,9 @@ import (
 
 	"github.com/locklab/locklab/internal/faults/network"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/waiting"
-	"github.com/locklab/locklab/lab"
 )
 
 // settingFlags say where cells run.

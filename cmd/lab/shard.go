@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/lab"
 )
 
 // bindShard binds --shard; what names the items that are split.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -95,16 +95,16 @@ func showScenario(w io.Writer, width int, script *scenarios.Script, source strin
 		return err
 	}
 	for _, subject := range subjects {
-		rows = append(rows, []string{subject.Name, expectation(expect(script, subject))})
+		rows = append(rows, []string{subject.Name, expectation(expect(script, subject).Verdict)})
 	}
 	return writeTable(w, width, "  ", rows)
 }
 
-func expectation(e checker.Expected) string {
-	if e.Verdict.Kind == "" {
+func expectation(v checker.Verdict) string {
+	if v.Kind == "" {
 		return "any verdict: the lock is known to be broken"
 	}
-	return e.Verdict.String()
+	return v.String()
 }
 
 // showLock prints a lock's card, and its column of the matrix.

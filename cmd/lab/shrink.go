@@ -12,11 +12,12 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -122,7 +123,7 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	found := f.choose(cell.Verdict)
+	found := lab.AnomaliesToShow(cell.Verdict, f.anomaly)
 	if len(found) == 0 {
 		shows := cell.Verdict.String()
 		if f.anomaly != "" {
@@ -168,7 +169,7 @@ func (f *shrinkFlags) run(cmd *cobra.Command, args []string) error {
 
 // subject is the lock of a cell. A foreign client is judged by the promises that its storm was judged by. It is started by the user's own word only:
 // a run may be a stranger's.
-func (f *shrinkFlags) subject(cmd *cobra.Command, args []string, setting lab.Setting, cell checker.Cell) (none play.Subject, err error) {
+func (f *shrinkFlags) subject(cmd *cobra.Command, args []string, setting lab.Setting, cell record.Cell) (none play.Subject, err error) {
 	spec, ok := impls.Find(cell.Lock)
 	switch {
 	case len(cell.Client) == 0 && f.client != "":
@@ -192,18 +193,18 @@ func (f *shrinkFlags) subject(cmd *cobra.Command, args []string, setting lab.Set
 	if subject.Name != cell.Lock {
 		return none, usagef("--client: its lock is %s, and that of the cell %s", subject.Name, cell.Lock)
 	}
-	if cell.Expected.By == checker.ByPromises {
+	if cell.Expected.By == record.ByPromises {
 		subject.Spec.Promises = storm.ContractIn(cell.Expected).Promises
 	}
 	return subject, nil
 }
 
 // readCell reads the cell that the user named, by its run or by its own directory.
-func readCell(ctx context.Context, args []string) (checker.Cell, []history.Event, error) {
+func readCell(ctx context.Context, args []string) (record.Cell, []history.Event, error) {
 	dir, own := lab.RunOf(args[0])
 	run, err := readRun(dir)
 	if err != nil {
-		return checker.Cell{}, nil, err
+		return record.Cell{}, nil, err
 	}
 	cell, err := cellOf(run, own, args[1:])
 	if err != nil {
@@ -213,15 +214,15 @@ func readCell(ctx context.Context, args []string) (checker.Cell, []history.Event
 }
 
 // cellOf is the cell with that directory, or of that name; without either, the first that broke a promise, or was broken.
-func cellOf(run *checker.Run, dir string, names []string) (checker.Cell, error) {
+func cellOf(run *record.Run, dir string, names []string) (record.Cell, error) {
 	if dir != "" {
-		i := slices.IndexFunc(run.Cells, func(c checker.Cell) bool { return c.Dir == dir })
+		i := slices.IndexFunc(run.Cells, func(c record.Cell) bool { return c.Dir == dir })
 		if i < 0 {
-			return checker.Cell{}, usagef("%s is no cell of %s", dir, run.Dir)
+			return record.Cell{}, usagef("%s is no cell of %s", dir, run.Dir)
 		}
 		return run.Cells[i], nil
 	}
-	caught := func(c checker.Cell) bool { return c.Storm != nil && c.Storm.First != nil }
+	caught := func(c record.Cell) bool { return c.Storm != nil && c.Storm.First != nil }
 	if len(names) == 1 {
 		for _, c := range run.Cells {
 			if c.Lock+"/"+c.Scenario == names[0] && caught(c) {
@@ -233,22 +234,4 @@ func cellOf(run *checker.Run, dir string, names []string) (checker.Cell, error) 
 		return run.Cells[i], nil
 	}
 	return pickCell(run, names, 0)
-}
-
-// choose lists the anomalies that are to be shown, those that break a promise first.
-func (f *shrinkFlags) choose(v checker.Verdict) []checker.Anomaly {
-	var found, beyond []checker.Anomaly
-	for _, a := range v.Anomalies {
-		switch {
-		case f.anomaly != "" && string(a.Name) != f.anomaly:
-		case a.Beyond == "":
-			found = append(found, a)
-		default:
-			beyond = append(beyond, a)
-		}
-	}
-	if len(found) > 0 {
-		return found
-	}
-	return beyond
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/live"
-	"github.com/locklab/locklab/lab"
 )
 
 // shrinkScreen shows on stderr how far shrinking has come, what came of it, and what to do next.
@@ -24,7 +24,7 @@ type shrinkScreen struct {
 	flags   *shrinkFlags
 	dir     string
 	again   []string // arguments and flags as given
-	cell    checker.Cell
+	cell    record.Cell
 	began   time.Time
 	done    chan struct{}
 	stopped sync.WaitGroup
@@ -34,7 +34,7 @@ type shrinkScreen struct {
 	state lab.ShrinkState
 }
 
-func newShrinkScreen(cmd *cobra.Command, flags *shrinkFlags, args []string, cell checker.Cell) *shrinkScreen {
+func newShrinkScreen(cmd *cobra.Command, flags *shrinkFlags, args []string, cell record.Cell) *shrinkScreen {
 	dir, _ := lab.RunOf(args[0])
 	s := &shrinkScreen{
 		err: cmd.ErrOrStderr(), flags: flags, dir: dir, cell: cell, began: time.Now(), done: make(chan struct{}),

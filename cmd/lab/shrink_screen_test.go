@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -63,7 +64,7 @@ Next
 			var err strings.Builder
 			cmd := &cobra.Command{}
 			cmd.SetErr(&err)
-			s := newShrinkScreen(cmd, &shrinkFlags{world: lab.Live, server: live.RedisServer}, []string{"runs/r"}, checker.Cell{Lock: "local", Scenario: "storm", Round: 2})
+			s := newShrinkScreen(cmd, &shrinkFlags{world: lab.Live, server: live.RedisServer}, []string{"runs/r"}, record.Cell{Lock: "local", Scenario: "storm", Round: 2})
 			s.stop()
 			if shown := test.show(s); test.code == codeExpected {
 				require.NoError(t, shown)

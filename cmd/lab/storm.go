@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
-	"github.com/locklab/locklab/lab"
 )
 
 // stormFlags are the flags of lab storm as given.
@@ -145,8 +145,8 @@ func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 	if err := f.spread(plan.Subjects); err != nil {
 		return err
 	}
-	if err := f.bound(plan); err != nil {
-		return err
+	if f.Timeout, err = plan.Longest(); err != nil {
+		return usagef("%v", err)
 	}
 	if plan.Options, err = f.options(cmd, f.screen(cmd)); err != nil {
 		return err
@@ -156,20 +156,6 @@ func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	return conclude(run)
-}
-
-// bound bounds how long a storm may take, by the longest lease.
-func (f *stormFlags) bound(plan lab.StormPlan) error {
-	var longest time.Duration
-	for _, subject := range plan.Subjects {
-		lease, err := plan.Lease(subject)
-		if err != nil {
-			return usagef("%v", err)
-		}
-		longest = max(longest, lease)
-	}
-	f.Timeout = f.length + time.Duration(100*f.clients*(1+f.handles))*longest + time.Minute
-	return nil
 }
 
 // plan turns flags into storms, and finds every mistake in them before anything is started.

@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/live"
-	"github.com/locklab/locklab/lab"
 )
 
 // tours says whether the user has chosen nothing: then lab run is a tour.
@@ -40,7 +40,7 @@ func (f *runFlags) tour(cmd *cobra.Command) error {
 	}
 	screen := f.screenOf(cmd, &report.Tour{
 		Setting: setting, Dir: dir, Situations: situations, Race: lab.TourRace,
-		Histories: func(run *checker.Run) report.Histories { return lab.HistoriesOf(run) },
+		Histories: func(run *record.Run) report.Histories { return lab.HistoriesOf(run) },
 		More: [][2]string{
 			{"your lock", "run --client 'python3 mylock.py'"},
 			{"everything", "run --all"},

@@ -2,13 +2,16 @@ package mylock
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
 )
 
 func TestMain(m *testing.M) {
@@ -17,38 +20,39 @@ func TestMain(m *testing.M) {
 }
 
 func TestScenarios(t *testing.T) {
-	scripts, err := lab.Scenarios("take-turns", "pause-past-lease")
+	scripts, err := scenarios.Builtin("take-turns", "pause-past-lease")
 	require.NoError(t, err)
-	for _, world := range []string{lab.Sim, lab.Live} {
-		run, err := lab.Run(t.Context(), lab.Plan{
-			Cases:   lab.Cases(scripts, lab.Subjects(Spec()), 1, lab.Expect(nil)),
-			Options: lab.Options{Setting: lab.Setting{World: world}},
-		})
+	for _, world := range []lab.World{lab.Sim, lab.Live} {
+		run, err := lab.RunScenarios(t.Context(), lab.Suite{Locks: []impls.Spec{Spec()}, Scenarios: scripts}, lab.Options{World: world})
 		require.NoError(t, err)
 		require.Equal(t, checker.Safe, run.Cells[0].Verdict.Kind)
 		require.Contains(t, run.Cells[1].Verdict.Names(), checker.WrongfulDelete)
 	}
 }
 
+// TestStorm: the storm is saved, and what it found becomes a short script.
 func TestStorm(t *testing.T) {
-	plan := lab.StormPlan{Subjects: lab.Subjects(Spec())}
-	plan.Params.Seed, plan.Params.Clients, plan.Params.For, plan.Params.Faults = 1, 3, 5*time.Second, lab.StormFaults()
-	run, err := lab.Storm(t.Context(), plan)
+	run, err := lab.RunStorms(t.Context(), lab.Storms{Locks: []impls.Spec{Spec()}, Seed: 1, Clients: 3, For: 5 * time.Second},
+		lab.Options{Dir: filepath.Join(t.TempDir(), "storm")})
 	require.NoError(t, err)
-	require.NotNil(t, run.Cells[0].Storm.First, "no promise was broken")
+	require.Equal(t, lab.Surprise, run.Outcome(), "it broke what its card promises")
+	script, err := run.Shrink(t.Context(), run.Cells[0], Spec())
+	require.NoError(t, err)
+	require.NotNil(t, script)
+	require.LessOrEqual(t, len(script.Steps), 12)
 }
 
 // TestExploreUsual: what the card promises nothing of comes first, and does not end the search.
 func TestExploreUsual(t *testing.T) {
-	explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: Spec()})
+	explored, err := lab.Explore(t.Context(), Spec(), lab.Bounds{})
 	require.NoError(t, err)
-	require.Equal(t, lab.Surprise, explored.Outcome())
-	require.Contains(t, explored.Found.Anomalies, checker.WrongfulDelete)
+	require.Equal(t, lab.Surprise, explored.Outcome)
+	require.Contains(t, explored.Counterexample.Anomalies, checker.WrongfulDelete)
 }
 
 func TestExplore(t *testing.T) {
-	explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: Spec(), Only: []checker.Name{checker.WrongfulDelete}})
+	explored, err := lab.Explore(t.Context(), Spec(), lab.Bounds{Anomalies: []checker.Name{checker.WrongfulDelete}})
 	require.NoError(t, err)
-	require.Equal(t, lab.Surprise, explored.Outcome(), "it broke what its card promises")
-	require.Len(t, explored.Found.Faults, 1)
+	require.Equal(t, lab.Surprise, explored.Outcome, "it broke what its card promises")
+	require.Len(t, explored.Counterexample.Faults, 1)
 }

@@ -18,11 +18,12 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/adapters"
 	"github.com/locklab/locklab/internal/adaptertest"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
 )
 
 func TestMain(m *testing.M) {
@@ -72,7 +73,7 @@ func TestAdapters(t *testing.T) {
 	if len(subjects) == 0 {
 		t.Skip("no adapter can run here")
 	}
-	scripts, err := lab.Scenarios("take-turns")
+	scripts, err := scenarios.Builtin("take-turns")
 	require.NoError(t, err)
 	for at, some := range subjects {
 		run, err := lab.Run(t.Context(), lab.Plan{Cases: lab.Cases(scripts, some, 1, lab.Expect(nil)), Options: lab.Options{Setting: lab.Setting{Server: at}}})

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -81,7 +81,7 @@ func (table Table) meet(t *testing.T) map[string]play.Subject {
 // scripts are the lab's, and those in the test's directory.
 func scripts(t *testing.T) []*scenarios.Script {
 	t.Helper()
-	all, err := lab.Scenarios()
+	all, err := scenarios.Builtin()
 	require.NoError(t, err)
 	files, err := filepath.Glob("*.lab")
 	require.NoError(t, err)

@@ -24,9 +24,11 @@ func rules() map[string]rule {
 		// The rules that checker and explorer share know neither's evidence.
 		"internal/timeline/ownership": {own: []string{"history"}, pure: true, scripted: true},
 
-		"impls":        {own: []string{"history"}, pure: true, scripted: true},
-		"checker":      {own: []string{"history", "faults", "internal/timeline", "internal/timeline/ownership"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true},
-		"internal/sim": {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
+		"impls":   {own: []string{"history"}, pure: true, scripted: true},
+		"checker": {own: []string{"history", "faults", "internal/timeline", "internal/timeline/ownership"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true},
+		// What a run leaves behind, for those who write, show and compare it.
+		"internal/record": {own: []string{"checker"}, pure: true, scripted: true},
+		"internal/sim":    {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
 		// The explorer says how long it took, and does not wait for ever for a lock that does not come back.
 		"internal/sim/explore": {own: []string{"history", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/trace", "internal/worker/work"}, pure: true, clock: true},
 		// The slow reference search shares nothing with the explorer but what it searches, and who judges it.
@@ -71,8 +73,8 @@ func rules() map[string]rule {
 			"history", "faults", "internal/faults/commands", "internal/faults/jute", "internal/faults/probe", "internal/faults/resp", "impls", "scenarios", "internal/scenarios/play", "internal/sim",
 			"internal/worker/protocol", "internal/worker/work",
 		}},
-		"internal/scenarios/storm":     {own: []string{"history", "faults", "internal/timeline", "checker", "impls", "scenarios"}, pure: true},
-		"internal/scenarios/reproduce": {own: []string{"history", "faults", "internal/faults/commands", "internal/timeline", "internal/timeline/ownership", "impls", "checker", "scenarios", "internal/sim", "internal/sim/trace"}, pure: true},
+		"internal/scenarios/storm":     {own: []string{"history", "faults", "internal/timeline", "checker", "internal/record", "impls", "scenarios"}, pure: true},
+		"internal/scenarios/reproduce": {own: []string{"history", "faults", "internal/faults/commands", "internal/timeline", "internal/timeline/ownership", "impls", "checker", "internal/record", "scenarios", "internal/sim", "internal/sim/trace"}, pure: true},
 		// What a measurement found, for those who show it.
 		"internal/bench":         {pure: true, scripted: true},
 		"internal/bench/measure": {own: []string{"internal/waiting", "internal/bench", "history", "impls", "internal/faults/process", "internal/faults/server", "internal/worker", "internal/worker/work"}},
@@ -80,25 +82,27 @@ func rules() map[string]rule {
 		"worker/client": {},
 		"internal/kits": {own: []string{"worker/client"}},
 
-		"lab": {own: []string{"faults",
-			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/report", "internal/worker",
+		// The public library is thin: what it does, internal/lab does.
+		"lab": {own: []string{"history", "faults", "impls", "checker", "internal/record", "scenarios", "internal/lab", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/storm", "internal/sim/explore", "internal/sim/trace"}},
+		"internal/lab": {own: []string{"faults",
+			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/record", "internal/report", "internal/worker",
 			"scenarios", "internal/scenarios/conform", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/sim", "internal/scenarios/storm",
 			"internal/sim/explore", "internal/sim/points", "internal/sim/trace",
 		}},
 		"locktest": {
 			own: []string{
-				"history", "impls", "checker", "lab", "internal/report", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm", "internal/worker/protocol",
+				"history", "impls", "checker", "internal/record", "internal/lab", "internal/report", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm", "internal/worker/protocol",
 			},
 			external: []string{"github.com/redis/go-redis/v9"},
 			tests:    true,
 		},
 		"internal/story":  {own: []string{"checker", "faults", "history", "internal/timeline"}, pure: true},
-		"internal/report": {own: []string{"internal/story", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace"}},
+		"internal/report": {own: []string{"internal/story", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/record", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{
-				"internal/adapters", "history", "internal/kits", "lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
+				"internal/adapters", "history", "internal/kits", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
-				"internal/bench", "internal/bench/measure", "impls", "checker", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
+				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
 				"internal/sim/explore", "internal/sim/points", "internal/sim/trace", "internal/scenarios/reproduce",
 				"internal/supervise", "internal/waiting",
@@ -119,7 +123,7 @@ func rules() map[string]rule {
 		"internal":               {},
 		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
 		"internal/needs":         {tests: true},
-		"internal/adaptertest":   {own: []string{"lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
+		"internal/adaptertest":   {own: []string{"internal/lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/hostile":       {own: []string{"internal/faults/resp", "impls", "internal/worker", "internal/worker/protocol"}},
 		"internal/redisclient":   {external: []string{"github.com/redis/go-redis/v9"}},
 		"internal/supervise":     {external: []string{"golang.org/x/sys"}},

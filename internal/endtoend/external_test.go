@@ -23,6 +23,7 @@ import (
 	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/internal/report"
 )
@@ -197,7 +198,7 @@ func TestOutsideServersAfterAnInterrupt(t *testing.T) {
 
 // asExpected asserts that a run came out as expected. The tests of other packages run at the same time: a cell may have been begun
 // anew for that, but none may be undecided.
-func asExpected(t *testing.T, code int, run *checker.Run) {
+func asExpected(t *testing.T, code int, run *record.Run) {
 	t.Helper()
 	require.True(t, run.Finished)
 	for _, cell := range run.Cells {

@@ -20,6 +20,7 @@ import (
 	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 )
 
@@ -162,7 +163,7 @@ func TestAProcessWithDescendantsServesNoOtherCell(t *testing.T) {
 }
 
 // judged asserts that a cell has the verdict, or the expected one if there is none.
-func judged(t *testing.T, cell checker.Cell, verdict string) {
+func judged(t *testing.T, cell record.Cell, verdict string) {
 	t.Helper()
 	assert.Empty(t, cell.Failure, cell.Scenario)
 	if verdict != "" {
@@ -173,7 +174,7 @@ func judged(t *testing.T, cell checker.Cell, verdict string) {
 	assert.NotEqual(t, checker.Undecided, cell.Verdict.Kind, "%s: %s", cell.Scenario, cell.Verdict)
 }
 
-func resultsOf(t *testing.T, lab *lab) *checker.Run {
+func resultsOf(t *testing.T, lab *lab) *record.Run {
 	t.Helper()
 	dir, ok := lab.results(t)
 	require.True(t, ok, lab.said(t))

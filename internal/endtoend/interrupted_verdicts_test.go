@@ -20,6 +20,7 @@ import (
 	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 )
 
@@ -55,7 +56,7 @@ func TestInterruptedStorm(t *testing.T) {
 }
 
 // interruptedReports asserts that the results of an interrupted storm say so, and accuse nobody.
-func interruptedReports(t *testing.T, lab *lab, run *checker.Run) {
+func interruptedReports(t *testing.T, lab *lab, run *record.Run) {
 	t.Helper()
 	for _, cell := range run.Cells {
 		assert.True(t, cell.Interrupted)

@@ -15,10 +15,11 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/adaptertest"
 	"github.com/locklab/locklab/internal/kits"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
 )
 
 func TestMain(m *testing.M) {
@@ -66,7 +67,7 @@ func TestKitsWork(t *testing.T) {
 			for _, result := range checked.Results {
 				assert.Nil(t, result.Breach, result.Name)
 			}
-			scripts, err := lab.Scenarios("take-turns", "pause-past-lease", "cut-off-past-lease", "acquire-reply-lost", "redis-restarts-empty")
+			scripts, err := scenarios.Builtin("take-turns", "pause-past-lease", "cut-off-past-lease", "acquire-reply-lost", "redis-restarts-empty")
 			require.NoError(t, err)
 			run, err := lab.Run(t.Context(), lab.Plan{Cases: lab.Cases(scripts, []play.Subject{checked.Subject}, 1, lab.Expect(nil))})
 			require.NoError(t, err)

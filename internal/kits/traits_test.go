@@ -14,11 +14,12 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/kits"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -74,7 +75,7 @@ func beside(t *testing.T, kit, program, file, source string) play.Subject {
 }
 
 // plays has a client say hello, and plays a script with it.
-func plays(t *testing.T, subject play.Subject, script string) (play.Subject, checker.Cell) {
+func plays(t *testing.T, subject play.Subject, script string) (play.Subject, record.Cell) {
 	t.Helper()
 	parsed, err := scenarios.Parse("trait", []byte("# A scenario of a test.\n"+script))
 	require.NoError(t, err)
@@ -444,7 +445,7 @@ class Sharded(Lock):
 
 locklab.serve(Sharded, name="sharded", promises=PROMISES, servers="one")
 `
-	stormOf := func(source string, seed int64) checker.Cell {
+	stormOf := func(source string, seed int64) record.Cell {
 		run, err := storms(t.Context(), t, adapter(t, source), seed)
 		require.NoError(t, err)
 		return run.Cells[0]
@@ -496,7 +497,7 @@ locklab.serve(Hanging, name="hanging", promises=PROMISES)
 }
 
 // storms plays a storm of six seconds.
-func storms(ctx context.Context, t *testing.T, subject play.Subject, seed int64) (*checker.Run, error) {
+func storms(ctx context.Context, t *testing.T, subject play.Subject, seed int64) (*record.Run, error) {
 	t.Helper()
 	subject, err := lab.Meet(ctx, lab.Setting{}, subject)
 	require.NoError(t, err)

@@ -31,7 +31,7 @@ func TestChoices(t *testing.T) {
 		lock, scenario, said, path := link[1], link[2], link[3], link[4]
 		expected, found := adapterTable(t, "../../"+path).Lookup(scenario, lock)
 		require.True(t, found, "%s has no %s in %s", path, lock, scenario)
-		assert.Equal(t, expected.Verdict.String(), said, "%s in %s", lock, scenario)
+		assert.Equal(t, expected.String(), said, "%s in %s", lock, scenario)
 	}
 	for _, statement := range statements(page) {
 		assert.Regexp(t, `\]\((matrix|bench)\.md#|\]\(\.\./adapters/[a-z]+/expected`, statement, "it cites nothing")

@@ -47,7 +47,7 @@ func TestTrackRecord(t *testing.T) {
 		}
 		seen, ok := readTable(t, a.Table).seen.Lookup(script.Name, a.Name)
 		require.True(t, ok, "%s %s", name, client)
-		assert.Equal(t, anomalies, names(seen.Verdict.Names()), "%s %s", name, client)
+		assert.Equal(t, anomalies, names(seen.Names()), "%s %s", name, client)
 	}
 	table, _, _ := strings.Cut(string(text), "\n\nWhat each is")
 	assert.Equal(t, strings.Count(table, "\n| ")-2, len(rows), "rows that cannot be read")

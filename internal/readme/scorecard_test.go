@@ -169,7 +169,7 @@ func TestScorecard(t *testing.T) {
 			got, ok := tables[a.Table].seen.Lookup(script.Name, a.Name)
 			mark := ""
 			if any = any || ok; ok {
-				mark = fmt.Sprintf("[%s](../%s#L%d)", r.mark(t, script.Name, a, got.Verdict, used), a.Table, tables[a.Table].lines[script.Name+" "+a.Name])
+				mark = fmt.Sprintf("[%s](../%s#L%d)", r.mark(t, script.Name, a, got, used), a.Table, tables[a.Table].lines[script.Name+" "+a.Name])
 			}
 			row += " " + mark + " |"
 		}

@@ -12,9 +12,10 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -23,13 +24,13 @@ import (
 func TestWhatTheRunsSay(t *testing.T) {
 	r := readReviewed(t)
 	var cases []lab.Case
-	cells := map[[2]string]checker.Cell{}
+	cells := map[[2]string]record.Cell{}
 	for _, row := range troubles() {
 		key := [2]string{row.scenario, row.lock}
 		if _, twice := cells[key]; twice {
 			continue
 		}
-		cells[key] = checker.Cell{}
+		cells[key] = record.Cell{}
 		script, ok := scenarios.Find(r.scripts, row.scenario)
 		require.True(t, ok, row.scenario)
 		spec, ok := impls.Find(row.lock)

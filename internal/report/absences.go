@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // mostAbsences is how many reasons are listed.
@@ -15,7 +16,7 @@ const mostAbsences = 5
 
 // absences says why scenarios did not apply to clients of the user's own, the most frequent reason first: what the client could do besides may make
 // many of them apply. Of the lab's own locks that is in the reviewed matrix.
-func (t *Terminal) absences(b *strings.Builder, cells []checker.Cell) {
+func (t *Terminal) absences(b *strings.Builder, cells []record.Cell) {
 	counts := map[string]int{}
 	for _, c := range cells {
 		if len(c.Client) > 0 && c.Verdict.Kind == checker.NotApplicable {

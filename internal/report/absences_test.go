@@ -8,15 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // TestAbsences: the author of a client learns why most scenarios did not apply; of the lab's own locks that is known.
 func TestAbsences(t *testing.T) {
 	t.Parallel()
-	var cells []checker.Cell
+	var cells []record.Cell
 	add := func(n int, lock, reason string, client ...string) {
 		for range n {
-			cells = append(cells, checker.Cell{Lock: lock, Scenario: "race", Client: client, Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: reason}})
+			cells = append(cells, record.Cell{Lock: lock, Scenario: "race", Client: client, Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: reason}})
 		}
 	}
 	add(2, "mine", "the lock has no renew operation", "./mine")
@@ -27,7 +28,7 @@ func TestAbsences(t *testing.T) {
 	}
 	var out bytes.Buffer
 	terminal := NewTerminal(&out, &bytes.Buffer{}, TerminalOptions{})
-	require.NoError(t, terminal.Handle(Event{Kind: RunEnd, Run: &checker.Run{Cells: cells, Finished: true}, Total: len(cells)}))
+	require.NoError(t, terminal.Handle(Event{Kind: RunEnd, Run: &record.Run{Cells: cells, Finished: true}, Total: len(cells)}))
 	assert.Contains(t, out.String(), `
 Not applicable, and why
     3  the client does not know reconnect

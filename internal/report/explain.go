@@ -9,6 +9,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/story"
 )
 
@@ -34,7 +35,7 @@ type Background struct {
 // Explain writes one cell as text: what it is about and what went wrong in a sentence, then a numbered timeline with a lane for each client, the lines
 // of the script as headings, then each anomaly with its reason and the events that show it. Events are numbered from 1; event n is line n+1 of the
 // history's file.
-func Explain(w io.Writer, cell checker.Cell, events []history.Event, opts ExplainOptions) error {
+func Explain(w io.Writer, cell record.Cell, events []history.Event, opts ExplainOptions) error {
 	if opts.Width <= 0 {
 		opts.Width = 80
 	}
@@ -53,7 +54,7 @@ func Explain(w io.Writer, cell checker.Cell, events []history.Event, opts Explai
 // explanation is a chart that is being written as text.
 type explanation struct {
 	b             strings.Builder
-	cell          checker.Cell
+	cell          record.Cell
 	t             *chart
 	story         *story.Story
 	rows          []row
@@ -70,7 +71,7 @@ const (
 	stampWidth  = 9
 )
 
-func newExplanation(cell checker.Cell, events []history.Event, opts ExplainOptions) *explanation {
+func newExplanation(cell record.Cell, events []history.Event, opts ExplainOptions) *explanation {
 	s := &explanation{
 		cell: cell, t: newChart(events), story: story.Of(cell.Verdict, events), opts: opts, paint: paint(opts.Color), shows: shownBy(cell.Verdict.Anomalies),
 	}

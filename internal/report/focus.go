@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // What is shown of a storm: some events before the anomaly and after it.
@@ -15,7 +16,7 @@ const (
 
 // rowsOf chooses what to show of a cell. Of a storm, which is far too long to be read, it is the one anomaly that a reader wants to
 // understand, and the clients that took part in it.
-func (t *chart) rowsOf(cell checker.Cell, limit int) []row {
+func (t *chart) rowsOf(cell record.Cell, limit int) []row {
 	if cell.Storm == nil || len(cell.Verdict.Anomalies) == 0 {
 		keep := t.keep(cell.Verdict.Anomalies, limit)
 		t.dropRepeats(keep, cell.Verdict.Anomalies)

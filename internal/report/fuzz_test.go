@@ -13,19 +13,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // FuzzRun: no run.json makes its reader or a renderer panic, and none gets anything to a reader that is not printable.
 func FuzzRun(f *testing.F) {
-	for _, run := range []*checker.Run{sampleRun(), {Version: RunVersion}} {
+	for _, run := range []*record.Run{sampleRun(), {Version: RunVersion}} {
 		run.Version = RunVersion
 		text, err := json.Marshal(run)
 		require.NoError(f, err)
 		f.Add(text)
 	}
-	none := readBy(func(checker.Cell) ([]history.Event, error) { return nil, nil })
+	none := readBy(func(record.Cell) ([]history.Event, error) { return nil, nil })
 	f.Fuzz(func(t *testing.T, text []byte) {
 		run, err := parseRun(RunFile, text)
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -39,13 +39,13 @@ func TestExplainGolden(t *testing.T) {
 }
 
 // readBy is a Histories whose files lie in the cells' directories.
-type readBy func(checker.Cell) ([]history.Event, error)
+type readBy func(record.Cell) ([]history.Event, error)
 
-func (read readBy) Read(c checker.Cell) ([]history.Event, error) { return read(c) }
-func (readBy) Where(c checker.Cell) string                       { return path.Join(c.Dir, "history.jsonl") }
+func (read readBy) Read(c record.Cell) ([]history.Event, error) { return read(c) }
+func (readBy) Where(c record.Cell) string                       { return path.Join(c.Dir, "history.jsonl") }
 
 // sampleHistory knows the history of one cell only.
-func sampleHistory(c checker.Cell) ([]history.Event, error) {
+func sampleHistory(c record.Cell) ([]history.Event, error) {
 	events, cell := pastLease()
 	if c.Dir != cell.Dir {
 		return nil, errors.New("history.jsonl:1: not a history")
@@ -54,22 +54,22 @@ func sampleHistory(c checker.Cell) ([]history.Event, error) {
 }
 
 func TestRunGoldens(t *testing.T) {
-	renderers := map[string]func(io.Writer, *checker.Run) error{
-		"html":        func(w io.Writer, run *checker.Run) error { return HTML(w, run, readBy(sampleHistory)) },
+	renderers := map[string]func(io.Writer, *record.Run) error{
+		"html":        func(w io.Writer, run *record.Run) error { return HTML(w, run, readBy(sampleHistory)) },
 		"junit":       JUnit,
 		"summary":     Summary,
 		"annotations": Annotations,
-		"json":        func(w io.Writer, run *checker.Run) error { return feed(NewJSON(w), run) },
-		"terminal": func(w io.Writer, run *checker.Run) error {
+		"json":        func(w io.Writer, run *record.Run) error { return feed(NewJSON(w), run) },
+		"terminal": func(w io.Writer, run *record.Run) error {
 			return feed(NewTerminal(w, io.Discard, TerminalOptions{Since: ticking()}), run)
 		},
-		"terminal-80-verbose": func(w io.Writer, run *checker.Run) error {
+		"terminal-80-verbose": func(w io.Writer, run *record.Run) error {
 			return feed(NewTerminal(w, io.Discard, TerminalOptions{Width: 80, Verbose: true, Prefix: "go run ./cmd/lab", Since: ticking()}), run)
 		},
-		"terminal-color": func(w io.Writer, run *checker.Run) error {
+		"terminal-color": func(w io.Writer, run *record.Run) error {
 			return feed(NewTerminal(w, io.Discard, TerminalOptions{Color: true, Since: ticking()}), run)
 		},
-		"terminal-interrupted": func(w io.Writer, run *checker.Run) error {
+		"terminal-interrupted": func(w io.Writer, run *record.Run) error {
 			run.Finished = false
 			run.Cells = run.Cells[:5]
 			return feed(NewTerminal(w, io.Discard, TerminalOptions{Since: ticking()}), run)
@@ -94,13 +94,13 @@ func ticking() func() time.Duration {
 	}
 }
 
-func feed(sink Sink, run *checker.Run) error {
+func feed(sink Sink, run *record.Run) error {
 	const total = 12
 	start := *run
 	start.Cells, start.Finished = nil, false
 	errs := []error{sink.Handle(Event{Kind: RunStart, Run: &start, Total: total})}
 	for i, c := range run.Cells {
-		begun := checker.Cell{Lock: c.Lock, Scenario: c.Scenario, Round: c.Round}
+		begun := record.Cell{Lock: c.Lock, Scenario: c.Scenario, Round: c.Round}
 		errs = append(errs,
 			sink.Handle(Event{Kind: CellStart, Run: &start, Cell: &begun, Done: i, Total: total}),
 			sink.Handle(Event{Kind: CellEnd, Run: &start, Cell: &c, Done: i + 1, Total: total}))

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // grid draws a matrix for a terminal of a given width: scenarios down, locks across; turned round if only that fits, and cut into
@@ -138,7 +139,7 @@ func (g grid) entry(cells group, width int) entry {
 }
 
 // words is a verdict in as little room as possible.
-func (g grid) words(c checker.Cell) string {
+func (g grid) words(c record.Cell) string {
 	switch {
 	case statusOf(c) == statusFailed || statusOf(c) == statusUnknown:
 		return "" // the mark says it

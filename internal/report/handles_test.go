@@ -10,18 +10,19 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // A lock with chosen bugs that only some scenarios are about stands below the table; one that all were run with has its column.
 func TestVariantsStandBelowTheTable(t *testing.T) {
 	safe := checker.Verdict{Kind: checker.Safe}
 	broken := checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.StuckLock}}}
-	run := &checker.Run{Finished: true, Cells: []checker.Cell{
-		{Lock: "getset", Scenario: "turns", Round: 1, Verdict: safe, Expected: checker.Expected{Verdict: safe}},
-		{Lock: "getset/always", Scenario: "turns", Round: 1, Verdict: safe, Expected: checker.Expected{Verdict: safe}},
-		{Lock: "getset", Scenario: "crash", Round: 1, Verdict: safe, Expected: checker.Expected{Verdict: safe}},
-		{Lock: "getset/always", Scenario: "crash", Round: 1, Verdict: safe, Expected: checker.Expected{Verdict: safe}},
-		{Lock: "getset/once", Scenario: "crash", Round: 1, Verdict: broken, Expected: checker.Expected{Verdict: safe}},
+	run := &record.Run{Finished: true, Cells: []record.Cell{
+		{Lock: "getset", Scenario: "turns", Round: 1, Verdict: safe, Expected: record.Expectation{Verdict: safe}},
+		{Lock: "getset/always", Scenario: "turns", Round: 1, Verdict: safe, Expected: record.Expectation{Verdict: safe}},
+		{Lock: "getset", Scenario: "crash", Round: 1, Verdict: safe, Expected: record.Expectation{Verdict: safe}},
+		{Lock: "getset/always", Scenario: "crash", Round: 1, Verdict: safe, Expected: record.Expectation{Verdict: safe}},
+		{Lock: "getset/once", Scenario: "crash", Round: 1, Verdict: broken, Expected: record.Expectation{Verdict: safe}},
 	}}
 	m := newMatrix(run.Cells)
 	assert.Equal(t, []string{"getset", "getset/always"}, m.columns())
@@ -32,7 +33,7 @@ func TestVariantsStandBelowTheTable(t *testing.T) {
 	assert.NotContains(t, table, "not run")
 
 	var out bytes.Buffer
-	require.NoError(t, HTML(&out, run, readBy(func(checker.Cell) ([]history.Event, error) { return nil, nil })))
+	require.NoError(t, HTML(&out, run, readBy(func(record.Cell) ([]history.Event, error) { return nil, nil })))
 	assert.Contains(t, out.String(), "<h2>Single bugs</h2>")
 	assert.Contains(t, out.String(), `<th scope="row">getset/once/crash</th>`)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 )
 
 //go:embed page.html
@@ -24,15 +25,15 @@ const (
 
 // Histories are the histories of a run's cells.
 type Histories interface {
-	Read(checker.Cell) ([]history.Event, error)
+	Read(record.Cell) ([]history.Event, error)
 	// Where is the file in the run's directory that has the history of a cell; empty if it was not kept.
-	Where(checker.Cell) string
+	Where(record.Cell) string
 }
 
 // HTML writes the run as one page that needs nothing else: the matrix, and for each cell with anomalies, or with another outcome
 // than expected, a picture of its history. If a history cannot be read, the page says so in the picture's place. Without histories there
 // are no pictures. A cell with several rounds shows the worst. Long histories are cut, and the page says how much is missing.
-func HTML(w io.Writer, run *checker.Run, histories Histories) error {
+func HTML(w io.Writer, run *record.Run, histories Histories) error {
 	tmpl, err := template.New("page").Parse(pageSource)
 	if err != nil {
 		return fmt.Errorf("report: page template: %w", err)
@@ -41,7 +42,7 @@ func HTML(w io.Writer, run *checker.Run, histories Histories) error {
 }
 
 type page struct {
-	Run       *checker.Run
+	Run       *record.Run
 	Facts     []fact
 	Counts    counts
 	Locks     []string
@@ -100,7 +101,7 @@ type pageAnomaly struct {
 func (f fact) Name() string  { return f.name }
 func (f fact) Value() string { return f.value }
 
-func newPage(run *checker.Run, histories Histories) *page {
+func newPage(run *record.Run, histories Histories) *page {
 	m := newMatrix(run.Cells)
 	p := &page{Run: run, Facts: facts(run), Counts: countCells(run.Cells), Legend: m.seen(), histories: histories}
 	for _, lock := range m.columns() {
@@ -141,7 +142,7 @@ func newPage(run *checker.Run, histories Histories) *page {
 }
 
 // worthSection says whether there is something to see in a cell.
-func worthSection(c checker.Cell) bool {
+func worthSection(c record.Cell) bool {
 	return statusOf(c) > statusExpected || c.Verdict.Kind == checker.Broken
 }
 
@@ -179,7 +180,7 @@ func (p *page) field(g group, section string) pageField {
 }
 
 // cellClass is the class of a cell in the page's style sheet and filter.
-func cellClass(c checker.Cell) string {
+func cellClass(c record.Cell) string {
 	switch statusOf(c) {
 	case statusFailed:
 		return "failed"
@@ -222,7 +223,7 @@ func (p *page) cell(id string, g group) *pageCell {
 
 var errNoRoom = errors.New("left out, to keep this page small; lab explain shows this cell")
 
-func (p *page) draw(out *pageCell, c checker.Cell) error {
+func (p *page) draw(out *pageCell, c record.Cell) error {
 	if p.drawn >= maxDrawn {
 		return errNoRoom
 	}

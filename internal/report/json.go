@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // JSONVersion is the version of the schema that NewJSON writes. Fields may be added without a new one.
@@ -62,23 +62,23 @@ func (p printable) Write(text []byte) (int, error) {
 }
 
 type jsonEvent struct {
-	Version   int           `json:"v"`
-	Event     Kind          `json:"event"`
-	Lock      string        `json:"lock,omitempty"`
-	Scenario  string        `json:"scenario,omitempty"`
-	Round     int           `json:"round,omitempty"`
-	Done      int           `json:"done,omitempty"`
-	Total     int           `json:"total"`
-	Status    string        `json:"status,omitempty"`
-	Cell      *checker.Cell `json:"cell,omitempty"`
-	Run       *jsonRun      `json:"run,omitempty"`
-	Counts    *counts       `json:"counts,omitempty"`
-	Differing []string      `json:"differing,omitempty"`
+	Version   int          `json:"v"`
+	Event     Kind         `json:"event"`
+	Lock      string       `json:"lock,omitempty"`
+	Scenario  string       `json:"scenario,omitempty"`
+	Round     int          `json:"round,omitempty"`
+	Done      int          `json:"done,omitempty"`
+	Total     int          `json:"total"`
+	Status    string       `json:"status,omitempty"`
+	Cell      *record.Cell `json:"cell,omitempty"`
+	Run       *jsonRun     `json:"run,omitempty"`
+	Counts    *counts      `json:"counts,omitempty"`
+	Differing []string     `json:"differing,omitempty"`
 }
 
 // jsonRun is a run without its cells, which have had lines of their own.
 type jsonRun struct {
-	checker.Run
+	record.Run
 	Dir   string `json:"dir"`
 	Cells *bool  `json:"cells,omitempty"` // hides the cells of the embedded run
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 type junitSuites struct {
@@ -62,7 +62,7 @@ type junitResult struct {
 
 // JUnit writes the run as JUnit XML: a suite per scenario, a case per lock and round. A surprise that is news is a failure, unknown and a
 // failure of the lab are errors, n/a as expected is skipped. Anomalies that were expected go to system-out.
-func JUnit(w io.Writer, run *checker.Run) error {
+func JUnit(w io.Writer, run *record.Run) error {
 	doc := junitSuites{Name: "locklab"}
 	m := newMatrix(run.Cells)
 	var took time.Duration
@@ -88,7 +88,7 @@ func JUnit(w io.Writer, run *checker.Run) error {
 	return err
 }
 
-func junitSuiteOf(run *checker.Run, m matrix, scenario string) junitSuite {
+func junitSuiteOf(run *record.Run, m matrix, scenario string) junitSuite {
 	suite := junitSuite{Name: clean(scenario), Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05")}
 	for _, f := range facts(run) {
 		suite.Properties = append(suite.Properties, junitProperty{f.name, f.value})
@@ -105,7 +105,7 @@ func junitSuiteOf(run *checker.Run, m matrix, scenario string) junitSuite {
 	return suite
 }
 
-func (s *junitSuite) add(c checker.Cell, rounds int) {
+func (s *junitSuite) add(c record.Cell, rounds int) {
 	test := junitCase{Class: clean(c.Scenario), Name: clean(c.Lock), Time: seconds(c.Took)}
 	if rounds > 1 {
 		test.Name = fmt.Sprintf("%s round %d", test.Name, c.Round)
@@ -130,7 +130,7 @@ func (s *junitSuite) add(c checker.Cell, rounds int) {
 }
 
 // reasonsOf lists the anomalies of a cell, one a line.
-func reasonsOf(c checker.Cell) string {
+func reasonsOf(c record.Cell) string {
 	var b strings.Builder
 	for i, a := range c.Verdict.Anomalies {
 		if i == maxListed {

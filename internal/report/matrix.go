@@ -5,22 +5,23 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // group is the rounds of one lock in one scenario.
-type group []checker.Cell
+type group []record.Cell
 
 // worst is the round that a report must show: the one with the greatest status, the earliest of equals.
-func (g group) worst() checker.Cell {
-	return slices.MaxFunc(g, func(a, b checker.Cell) int { return int(statusOf(a) - statusOf(b)) })
+func (g group) worst() record.Cell {
+	return slices.MaxFunc(g, func(a, b record.Cell) int { return int(statusOf(a) - statusOf(b)) })
 }
 
 // differs says whether the rounds did not all come to the same verdict.
 func (g group) differs() bool {
 	if g[0].Storm != nil { // each has a seed of its own
-		return slices.ContainsFunc(g, func(c checker.Cell) bool { return statusOf(c) != statusOf(g[0]) })
+		return slices.ContainsFunc(g, func(c record.Cell) bool { return statusOf(c) != statusOf(g[0]) })
 	}
-	return slices.ContainsFunc(g, func(c checker.Cell) bool { return !c.Verdict.Same(g[0].Verdict) })
+	return slices.ContainsFunc(g, func(c record.Cell) bool { return !c.Verdict.Same(g[0].Verdict) })
 }
 
 // matrix is the cells of a run by lock and scenario, each in the order of their first cell.
@@ -29,7 +30,7 @@ type matrix struct {
 	groups           map[[2]string]group
 }
 
-func newMatrix(cells []checker.Cell) matrix {
+func newMatrix(cells []record.Cell) matrix {
 	m := matrix{groups: make(map[[2]string]group)}
 	for _, c := range cells {
 		key := [2]string{c.Lock, c.Scenario}

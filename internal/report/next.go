@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // command is a command line to copy, and a word for what it does.
@@ -32,7 +33,7 @@ func listed(commands []command) string {
 }
 
 // nextCommands are the commands that a person may want after a run.
-func nextCommands(prefix string, run *checker.Run, m matrix) []command {
+func nextCommands(prefix string, run *record.Run, m matrix) []command {
 	var out []command
 	if run.Dir != "" && len(run.Cells) > 0 {
 		c := worthExplaining(m)
@@ -40,7 +41,7 @@ func nextCommands(prefix string, run *checker.Run, m matrix) []command {
 		if n := len(c.Client); n > 0 && statusOf(c) == statusUnknown { // mostly the fault of the adapter
 			out = append(out, command{"adapter", prefix + " " + ShellLine([]string{"doctor", "--client", c.Client[n-1]})})
 		}
-		caught := func(c checker.Cell) bool { return c.Storm != nil && c.Storm.First != nil }
+		caught := func(c record.Cell) bool { return c.Storm != nil && c.Storm.First != nil }
 		if i := slices.IndexFunc(run.Cells, caught); i >= 0 {
 			if !caught(c) {
 				c = run.Cells[i]
@@ -56,13 +57,13 @@ func nextCommands(prefix string, run *checker.Run, m matrix) []command {
 }
 
 // explainCommand is the command that shows what happened in a cell.
-func explainCommand(prefix string, run *checker.Run, c checker.Cell) string {
+func explainCommand(prefix string, run *record.Run, c record.Cell) string {
 	return prefix + " explain " + shellWord(run.Dir) + " " + shellWord(c.Lock+"/"+c.Scenario)
 }
 
 // worthExplaining is the cell that a person will want to understand first: a surprise, then what is unknown, then a broken
 // lock. A failure of the lab itself has nothing to explain.
-func worthExplaining(m matrix) checker.Cell {
+func worthExplaining(m matrix) record.Cell {
 	rank := func(g group) int {
 		c := g.worst()
 		broken := 0
@@ -103,7 +104,7 @@ func withoutOut(args []string) []string {
 
 // shrinkCommand are the words of the command that makes a script of what a storm found. A program of the user's is started by the same command as
 // in the run, on a server of the same kind.
-func shrinkCommand(run *checker.Run, c checker.Cell) []string {
+func shrinkCommand(run *record.Run, c record.Cell) []string {
 	words := []string{"shrink", run.Dir, c.Lock + "/" + c.Scenario}
 	if len(c.Client) == 0 {
 		return words

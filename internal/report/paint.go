@@ -1,6 +1,9 @@
 package report
 
-import "github.com/locklab/locklab/checker"
+import (
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
+)
 
 // paint colours text, or leaves it alone if it is false.
 type paint bool
@@ -17,7 +20,7 @@ func (p paint) dim(s string) string   { return p.with("2", s) }
 func (p paint) alarm(s string) string { return p.with("1;37;41", s) }
 
 // status colours s as befits the cell.
-func (p paint) status(s string, c checker.Cell) string {
+func (p paint) status(s string, c record.Cell) string {
 	switch statusOf(c) {
 	case statusSkipped:
 		return p.dim(s)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // The measures of a picture, in units of the SVG's own coordinates. Time runs downwards, and not to scale: each event has a line
@@ -43,7 +43,7 @@ type picture struct {
 }
 
 // drawing is the SVG of a cell's history, and how many of its events it leaves out. id makes its names unique within the page.
-func drawing(id string, cell checker.Cell, events []history.Event, limit int) (svg string, missing int) {
+func drawing(id string, cell record.Cell, events []history.Event, limit int) (svg string, missing int) {
 	t := newChart(events)
 	p := &picture{t: t, rows: t.rowsOf(cell, limit), shows: shownBy(cell.Verdict.Anomalies), id: id}
 	p.layout()
@@ -131,7 +131,7 @@ func (p *picture) client(name string) int {
 
 func esc(s string) string { return html.EscapeString(clean(s)) }
 
-func (p *picture) open(cell checker.Cell) {
+func (p *picture) open(cell record.Cell) {
 	fmt.Fprintf(&p.b, `<svg class="pic" xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="%s-t %s-d" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`+"\n",
 		p.id, p.id, p.wide, p.high, p.wide, p.high)
 	fmt.Fprintf(&p.b, `<title id="%s-t">Timeline of %s</title>`+"\n", p.id, esc(cellName(cell)))
@@ -141,7 +141,7 @@ func (p *picture) open(cell checker.Cell) {
 }
 
 // inWords is the picture for those who do not see it.
-func (p *picture) inWords(cell checker.Cell) string {
+func (p *picture) inWords(cell record.Cell) string {
 	text := fmt.Sprintf("Time runs downwards. Lanes: %s. %s.", strings.Join(slices.Concat(p.t.clients, p.t.servers), ", "), outcome(cell))
 	for i, a := range cell.Verdict.Anomalies {
 		if i == maxWhys {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // progress shows on stderr how far a run has got: how many cells have ended and how many of them badly, the time that has passed, and
@@ -91,6 +91,6 @@ func remaining(took time.Duration, done, total int) time.Duration {
 }
 
 // goesOn says how far a storm has got.
-func goesOn(c checker.Cell) string {
+func goesOn(c record.Cell) string {
 	return fmt.Sprintf("%s for %v, %s", roundName(c, c.Round), c.Took, plural(c.Storm.Operations, "operation", "operations"))
 }

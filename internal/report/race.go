@@ -11,6 +11,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // raceLines is how many lines a race may have.
@@ -33,7 +34,7 @@ func (b beat) String() string {
 }
 
 // race shows how a cell came to its worst anomaly, in a few lines.
-func race(cell checker.Cell, events []history.Event, width int) []string {
+func race(cell record.Cell, events []history.Event, width int) []string {
 	if len(cell.Verdict.Anomalies) == 0 || len(events) == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // TestRepeatsAreLeftOut asserts that of the tries of a client that polls the first and the last are shown, and those that an anomaly names;
@@ -32,7 +33,7 @@ func TestRepeatsAreLeftOut(t *testing.T) {
 		for i := range all {
 			all[i].At = time.Duration(i) * time.Millisecond
 		}
-		for _, r := range newChart(all).rowsOf(checker.Cell{Verdict: checker.Verdict{Anomalies: anomalies}}, 100) {
+		for _, r := range newChart(all).rowsOf(record.Cell{Verdict: checker.Verdict{Anomalies: anomalies}}, 100) {
 			if r.kind == rowEvent {
 				events = append(events, r.event)
 			}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 )
 
 type sinkFunc func(Event) error
@@ -51,7 +52,7 @@ func TestTeeTakesEventsFromSeveralGoroutines(t *testing.T) {
 
 func TestAtEndRendersOnce(t *testing.T) {
 	n := 0
-	require.NoError(t, feed(AtEnd(func(*checker.Run) error { n++; return nil }), sampleRun()))
+	require.NoError(t, feed(AtEnd(func(*record.Run) error { n++; return nil }), sampleRun()))
 	require.Equal(t, 1, n)
 }
 
@@ -106,8 +107,8 @@ func TestShellWord(t *testing.T) {
 
 // TestShrinkCommand: shrinking starts a client only by the user's word, so the command names it.
 func TestShrinkCommand(t *testing.T) {
-	run := &checker.Run{Dir: "r", Command: []string{"storm", "--client=sh lock", "--server", "redis-server", "--like", "redlock"}}
-	own, foreign := checker.Cell{Lock: "setpx-lua", Scenario: "storm"}, checker.Cell{Lock: "mine", Scenario: "storm", Client: []string{"/bin/sh", "-c", "sh lock"}}
+	run := &record.Run{Dir: "r", Command: []string{"storm", "--client=sh lock", "--server", "redis-server", "--like", "redlock"}}
+	own, foreign := record.Cell{Lock: "setpx-lua", Scenario: "storm"}, record.Cell{Lock: "mine", Scenario: "storm", Client: []string{"/bin/sh", "-c", "sh lock"}}
 	require.Equal(t, "shrink r setpx-lua/storm", ShellLine(shrinkCommand(run, own)))
 	require.Equal(t, "shrink r mine/storm --client 'sh lock' --like redlock --server redis-server", ShellLine(shrinkCommand(run, foreign)))
 	run.Command[3] = "127.0.0.1:6379"
@@ -127,7 +128,7 @@ func TestStatus(t *testing.T) {
 	failed.Failure = "x"
 	atFault := unknown
 	atFault.CheckerFault = true
-	for want, c := range map[status]checker.Cell{
+	for want, c := range map[status]record.Cell{
 		statusExpected: cellOf("l", "s", broken(checker.Overwrite), broken(checker.Overwrite)),
 		statusSurprise: cellOf("l", "s", none, safe),
 		statusSkipped:  cellOf("l", "s", none, none),
@@ -154,8 +155,8 @@ func TestEveryAnomalyHasAShortWord(t *testing.T) {
 }
 
 // gridOf makes a run of every lock in every scenario.
-func gridOf(locks, scenarios int) []checker.Cell {
-	var cells []checker.Cell
+func gridOf(locks, scenarios int) []record.Cell {
+	var cells []record.Cell
 	for s := range scenarios {
 		for l := range locks {
 			v := broken(checker.DoubleHolder, checker.WrongfulDelete, checker.StaleWrite, checker.LostUpdate)
@@ -222,7 +223,7 @@ func TestProgressOfAStorm(t *testing.T) {
 	since := func() time.Duration { return now }
 	drawn := NewTerminal(io.Discard, &bar, TerminalOptions{Bar: true, Width: 120, Since: since})
 	plain := NewTerminal(io.Discard, &lines, TerminalOptions{Since: since})
-	cell := checker.Cell{Lock: "setpx-lua", Scenario: "storm", Round: 1, Storm: &checker.Storm{}}
+	cell := record.Cell{Lock: "setpx-lua", Scenario: "storm", Round: 1, Storm: &record.Storm{}}
 	for second := range 25 {
 		now = time.Duration(second+1) * time.Second
 		cell.Took, cell.Storm.Operations = now, 10*(second+1)
@@ -311,7 +312,7 @@ func count(b bool) int {
 
 // hostile puts text behind every string of a run and of a history, whoever can reach it: both may be files of strangers. fields are those that
 // keep their value, so that what depends on it is shown.
-func hostile(text string, fields ...string) (*checker.Run, []history.Event) {
+func hostile(text string, fields ...string) (*record.Run, []history.Event) {
 	events, _ := pastLease()
 	run := sampleRun()
 	suffix(reflect.ValueOf(run), text, fields)
@@ -349,7 +350,7 @@ func TestHostileText(t *testing.T) {
 // rendersClean has each renderer show text, and looks for what should not come through.
 func rendersClean(t *testing.T, text string, but ...string) {
 	run, events := hostile(text, but...)
-	get := func(checker.Cell) ([]history.Event, error) { return events, nil }
+	get := func(record.Cell) ([]history.Event, error) { return events, nil }
 	for name, render := range map[string]func(io.Writer) error{
 		"terminal": func(w io.Writer) error { return feed(NewTerminal(w, w, TerminalOptions{Verbose: true}), run) },
 		"plain":    func(w io.Writer) error { return feed(NewTerminal(w, w, TerminalOptions{}), run) },
@@ -421,13 +422,13 @@ func TestHTMLWithoutHistories(t *testing.T) {
 }
 
 func TestRunWithoutCells(t *testing.T) {
-	run := &checker.Run{ID: "empty", Command: []string{"run"}}
+	run := &record.Run{ID: "empty", Command: []string{"run"}}
 	for name, render := range map[string]func(io.Writer) error{
 		"terminal": func(w io.Writer) error { return feed(NewTerminal(w, w, TerminalOptions{Bar: true}), run) },
 		"json":     func(w io.Writer) error { return feed(NewJSON(w), run) },
 		"junit":    func(w io.Writer) error { return JUnit(w, run) },
 		"html":     func(w io.Writer) error { return HTML(w, run, nil) },
-		"explain":  func(w io.Writer) error { return Explain(w, checker.Cell{}, nil, ExplainOptions{}) },
+		"explain":  func(w io.Writer) error { return Explain(w, record.Cell{}, nil, ExplainOptions{}) },
 	} {
 		var b bytes.Buffer
 		require.NoError(t, render(&b), name)
@@ -436,7 +437,7 @@ func TestRunWithoutCells(t *testing.T) {
 }
 
 // longHistory repeats turns of two clients; the anomaly is shown by events far from the start.
-func longHistory(turns int) ([]history.Event, checker.Cell) {
+func longHistory(turns int) ([]history.Event, record.Cell) {
 	s := newSample()
 	var last int
 	for i := range turns {
@@ -465,8 +466,8 @@ func TestLongHistoriesStayReadable(t *testing.T) {
 	require.Regexp(t, fmt.Sprintf(`(?m)^!1\S*\s+%d `, last+1), story.String(), "what shows the anomaly is kept")
 
 	var page bytes.Buffer
-	run := &checker.Run{Cells: []checker.Cell{cell}}
-	require.NoError(t, HTML(&page, run, readBy(func(checker.Cell) ([]history.Event, error) { return events, nil })))
+	run := &record.Run{Cells: []record.Cell{cell}}
+	require.NoError(t, HTML(&page, run, readBy(func(record.Cell) ([]history.Event, error) { return events, nil })))
 	require.Less(t, page.Len(), 300_000)
 	require.Contains(t, page.String(), fmt.Sprintf("%d events are left out", len(events)-maxPicture))
 	require.Contains(t, page.String(), stamp(events[last].At))
@@ -475,8 +476,8 @@ func TestLongHistoriesStayReadable(t *testing.T) {
 func TestPicturesOfAPageAreBounded(t *testing.T) {
 	var b bytes.Buffer
 	events, _ := pastLease()
-	run := &checker.Run{Cells: gridOf(20, 20)}
-	require.NoError(t, HTML(&b, run, readBy(func(checker.Cell) ([]history.Event, error) { return events[:9], nil })))
+	run := &record.Run{Cells: gridOf(20, 20)}
+	require.NoError(t, HTML(&b, run, readBy(func(record.Cell) ([]history.Event, error) { return events[:9], nil })))
 	pictures := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(b.String(), -1)
 	drawn := 0
 	for _, svg := range pictures {

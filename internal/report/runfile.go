@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // RunVersion is the schema version of run.json. ReadRun refuses any other.
@@ -27,7 +27,7 @@ const maxRunFile = 256 << 20
 
 // ReadRun reads a run, of which it is given the directory or the file within it, and sets Run.Dir to the directory. Errors are
 // "path: what".
-func ReadRun(path string) (*checker.Run, error) {
+func ReadRun(path string) (*record.Run, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, RunFile)
 	}
@@ -44,8 +44,8 @@ func ReadRun(path string) (*checker.Run, error) {
 }
 
 // parseRun reads the text of the file at path, which errors name.
-func parseRun(path string, data []byte) (*checker.Run, error) {
-	var run checker.Run
+func parseRun(path string, data []byte) (*record.Run, error) {
+	var run record.Run
 	if err := json.Unmarshal(data, &run); err != nil {
 		if filepath.Base(path) != RunFile {
 			return nil, fmt.Errorf("%s: not a run; name a run's directory, for example runs/latest", path)
@@ -85,13 +85,13 @@ func readBounded(path string) ([]byte, error) {
 }
 
 // CreateRun writes dir/run.json if there is none yet; else the error is fs.ErrExist. Of several programs that do so at once, one succeeds.
-func CreateRun(dir string, run *checker.Run) error {
+func CreateRun(dir string, run *record.Run) error {
 	run.Version = RunVersion
 	return CreateJSON(filepath.Join(dir, RunFile), run)
 }
 
 // WriteRun writes dir/run.json so that a reader sees the old file or the new one, never a part. It sets run.Version.
-func WriteRun(dir string, run *checker.Run) error {
+func WriteRun(dir string, run *record.Run) error {
 	run.Version = RunVersion
 	return WriteJSON(filepath.Join(dir, RunFile), run)
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 func TestRunRoundTrip(t *testing.T) {
 	dir := t.TempDir()
-	run := &checker.Run{
+	run := &record.Run{
 		ID: "r1", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 42, World: "live", Command: []string{"run", "--seed", "42"},
-		Cells: []checker.Cell{{
+		Cells: []record.Cell{{
 			Lock: "getset", Scenario: "clock-ahead", Round: 1, Dir: "getset/clock-ahead", Took: time.Second,
 			Verdict:  checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.Overwrite, Clients: []string{"C2", "C1"}, At: 3, Events: []int{1}}}},
-			Expected: checker.Expected{Verdict: checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.Overwrite}}}, By: "matrix"},
+			Expected: record.Expectation{Verdict: checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.Overwrite}}}, By: "matrix"},
 		}},
 	}
 	require.NoError(t, WriteRun(dir, run))
@@ -63,5 +64,5 @@ func TestReadRunSaysWhatIsWrong(t *testing.T) {
 	_, err = ReadRun(os.DevNull)
 	assert.EqualError(t, err, os.DevNull+": not a regular file")
 
-	assert.ErrorContains(t, WriteRun(filepath.Join(dir, "missing"), &checker.Run{}), filepath.Join("missing", "run.json")+": no such file")
+	assert.ErrorContains(t, WriteRun(filepath.Join(dir, "missing"), &record.Run{}), filepath.Join("missing", "run.json")+": no such file")
 }

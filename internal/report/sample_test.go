@@ -5,6 +5,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 )
 
 const (
@@ -81,7 +82,7 @@ func (s *sample) stock(value string) history.State {
 }
 
 // pastLease is the story of pause-past-lease on setpx-del, with its verdict as the checker would give it.
-func pastLease() ([]history.Event, checker.Cell) {
+func pastLease() ([]history.Event, record.Cell) {
 	s := newSample()
 	for _, client := range []string{"C1", "C2", "C3"} {
 		s.add(time.Millisecond, history.Event{Kind: history.KindOpen, Client: client, Lock: sampleKey, Detail: &history.Detail{Lease: sampleLease}})
@@ -137,9 +138,9 @@ func pastLease() ([]history.Event, checker.Cell) {
 		{Name: checker.LostUpdate, Lock: sampleKey, Clients: []string{"C2", "C1"}, At: at(final), Events: []int{stale, final},
 			Why: "Two updates of lab:stock were acknowledged, from 4; at the end it is 3 and not 2."},
 	}}
-	return s.events, checker.Cell{
+	return s.events, record.Cell{
 		Lock: "setpx-del", Scenario: "pause-past-lease", Round: 1, Dir: "setpx-del.pause-past-lease.1", Took: 702 * time.Millisecond,
-		Verdict: verdict, Expected: checker.Expected{Verdict: verdict, By: "matrix"},
+		Verdict: verdict, Expected: record.Expectation{Verdict: verdict, By: "matrix"},
 	}
 }
 
@@ -152,13 +153,13 @@ func broken(names ...checker.Name) checker.Verdict {
 	return v
 }
 
-func cellOf(lock, scenario string, v, expected checker.Verdict) checker.Cell {
-	return checker.Cell{Lock: lock, Scenario: scenario, Round: 1, Dir: lock + "." + scenario + ".1", Verdict: v,
-		Expected: checker.Expected{Verdict: expected, By: "matrix"}, Took: 40 * time.Millisecond}
+func cellOf(lock, scenario string, v, expected checker.Verdict) record.Cell {
+	return record.Cell{Lock: lock, Scenario: scenario, Round: 1, Dir: lock + "." + scenario + ".1", Verdict: v,
+		Expected: record.Expectation{Verdict: expected, By: "matrix"}, Took: 40 * time.Millisecond}
 }
 
 // sampleRun is a small run with everything in it: expected and surprising verdicts, unknown, n/a, a failure, rounds that differ.
-func sampleRun() *checker.Run {
+func sampleRun() *record.Run {
 	safe := checker.Verdict{Kind: checker.Safe}
 	unknown := checker.Verdict{Kind: checker.Undecided, Reason: "a stall of 180ms was longer than a quarter of the lease"}
 	notApplicable := checker.Verdict{Kind: checker.NotApplicable, Reason: "the lock has no lease"}
@@ -167,11 +168,11 @@ func sampleRun() *checker.Run {
 	failed.Failure = "redis-server did not start: address already in use"
 	second := cellOf("setpx-lua", "turns", broken(checker.DoubleHolder), safe)
 	second.Round = 2
-	run := &checker.Run{
+	run := &record.Run{
 		Version: 1, ID: "20260102-150405-ab12", Started: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), Seed: 42, World: "live",
 		Server: "redis-server 7.0.15, own", Toxiproxy: "2.12.0, in process", Lab: "0.1.0", Platform: "linux/amd64, go1.26.0, 2 cores",
 		Command: []string{"run", "--server", "redis-server", "--lock", "set*"}, Dir: "runs/20260102-150405-ab12", Finished: true,
-		Cells: []checker.Cell{
+		Cells: []record.Cell{
 			cellOf("setnx-del", "turns", safe, safe),
 			cellOf("setpx-del", "turns", safe, safe),
 			cellOf("setpx-lua", "turns", safe, safe),

@@ -7,15 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // That a stall of the host spoilt a cell before it came out is said, beside the cell and in the sum.
 func TestStallsAreShown(t *testing.T) {
 	safe := checker.Verdict{Kind: checker.Safe}
-	cells := []checker.Cell{
-		{Lock: "getset", Scenario: "turns", Round: 1, Verdict: safe, Expected: checker.Expected{Verdict: safe},
+	cells := []record.Cell{
+		{Lock: "getset", Scenario: "turns", Round: 1, Verdict: safe, Expected: record.Expectation{Verdict: safe},
 			Stalls: []string{"the host stalled for 600ms", "the host stalled for 1.1s"}},
-		{Lock: "watchdog", Scenario: "turns", Round: 1, Verdict: safe, Expected: checker.Expected{Verdict: safe}},
+		{Lock: "watchdog", Scenario: "turns", Round: 1, Verdict: safe, Expected: record.Expectation{Verdict: safe}},
 	}
 	require.Equal(t, 1, countCells(cells).Retried)
 	require.Contains(t, countCells(cells).String(), "; 1 retried at half speed (host stalled)")

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // status is how a cell came out, measured by what was expected of it.
@@ -20,7 +21,7 @@ const (
 	statusFailed
 )
 
-func statusOf(c checker.Cell) status {
+func statusOf(c record.Cell) status {
 	switch {
 	case c.Failure != "" || c.Verdict.CheckerFault:
 		return statusFailed
@@ -53,7 +54,7 @@ func (s status) String() string {
 }
 
 // outcome is what came of a cell in one line, with what was expected if that was something else.
-func outcome(c checker.Cell) string {
+func outcome(c record.Cell) string {
 	switch statusOf(c) {
 	case statusFailed:
 		if c.Failure == "" {
@@ -67,7 +68,7 @@ func outcome(c checker.Cell) string {
 }
 
 // found is the verdict. That of an interrupted cell says so: its reason, if nothing was found.
-func found(c checker.Cell) string {
+func found(c record.Cell) string {
 	if c.Interrupted && c.Verdict.Kind == checker.Broken {
 		return c.Verdict.String() + "; interrupted after that"
 	}
@@ -75,7 +76,7 @@ func found(c checker.Cell) string {
 }
 
 // outcomeBeside is outcome where the status stands beside it, so that "n/a" and "unknown" need not be said twice.
-func outcomeBeside(c checker.Cell) string {
+func outcomeBeside(c record.Cell) string {
 	s := statusOf(c)
 	if (s == statusSkipped || s == statusUnknown) && c.Verdict.Reason != "" {
 		return clean(c.Verdict.Reason)
@@ -87,10 +88,10 @@ func outcomeBeside(c checker.Cell) string {
 }
 
 // cellName is how commands name a cell.
-func cellName(c checker.Cell) string { return clean(c.Lock + "/" + c.Scenario) }
+func cellName(c record.Cell) string { return clean(c.Lock + "/" + c.Scenario) }
 
 // roundName is cellName, with the round if there is more than one.
-func roundName(c checker.Cell, rounds int) string {
+func roundName(c record.Cell, rounds int) string {
 	if rounds < 2 {
 		return cellName(c)
 	}
@@ -110,7 +111,7 @@ type counts struct {
 	Retried       int `json:"begun_anew,omitempty"` // cells that a stall of the host had spoilt before; they are counted above as well
 }
 
-func countCells(cells []checker.Cell) counts {
+func countCells(cells []record.Cell) counts {
 	var n counts
 	for _, c := range cells {
 		n.add(c)
@@ -118,7 +119,7 @@ func countCells(cells []checker.Cell) counts {
 	return n
 }
 
-func (n *counts) add(c checker.Cell) {
+func (n *counts) add(c record.Cell) {
 	n.Cells++
 	if len(c.Stalls) > 0 {
 		n.Retried++
@@ -158,11 +159,11 @@ func (n counts) String() string {
 }
 
 // expectation words what a cell should come to.
-func expectation(e checker.Expected) string {
+func expectation(e record.Expectation) string {
 	switch {
 	case e.Verdict.Kind == "":
 		return "any verdict: the lock is known to be broken"
-	case e.By != checker.ByPromises:
+	case e.By != record.ByPromises:
 		return e.Verdict.String()
 	case e.Verdict.Kind == checker.Broken:
 		return "that it is caught"
@@ -171,8 +172,8 @@ func expectation(e checker.Expected) string {
 }
 
 // author is who says what is expected.
-func author(e checker.Expected) string {
-	if e.By == checker.ByScript {
+func author(e record.Expectation) string {
+	if e.By == record.ByScript {
 		return "the script's line 'expect'"
 	}
 	return e.By

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // reason is why a cell has an anomaly: with the promise that it breaks, or with what excuses the lock.
@@ -32,7 +33,7 @@ func brokenPromises(v checker.Verdict) string {
 }
 
 // stormWords says in one line how the storm of a cell went.
-func stormWords(c checker.Cell) string {
+func stormWords(c record.Cell) string {
 	s := c.Storm
 	text := fmt.Sprintf("seed %d: %s, %d of %s struck", s.Seed, plural(s.Operations, "operation", "operations"),
 		s.Faults, plural(s.Planned, "fault", "faults"))
@@ -57,7 +58,7 @@ type stormed struct {
 }
 
 // storms sums up the storms of a run, by lock.
-func storms(cells []checker.Cell) []stormed {
+func storms(cells []record.Cell) []stormed {
 	var all []stormed
 	for _, c := range cells {
 		if c.Storm == nil {
@@ -76,7 +77,7 @@ func storms(cells []checker.Cell) []stormed {
 	return all
 }
 
-func (s *stormed) add(c checker.Cell) {
+func (s *stormed) add(c record.Cell) {
 	s.storms++
 	s.operations += c.Storm.Operations
 	if c.Verdict.Kind == checker.Undecided {
@@ -114,7 +115,7 @@ func (s stormed) String() string {
 }
 
 // storms says how soon the storms of a run caught each lock.
-func (t *Terminal) storms(b *strings.Builder, cells []checker.Cell) {
+func (t *Terminal) storms(b *strings.Builder, cells []record.Cell) {
 	all := storms(cells)
 	if len(all) == 0 {
 		return

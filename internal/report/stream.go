@@ -10,7 +10,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // Kind says what an event of a run is about.
@@ -35,9 +35,9 @@ const (
 // comes once more in Run.
 type Event struct {
 	Kind        Kind
-	Run         *checker.Run  // always set
-	Cell        *checker.Cell // CellStart, StormGoesOn and CellEnd
-	Done, Total int           // cells ended, cells planned
+	Run         *record.Run  // always set
+	Cell        *record.Cell // CellStart, StormGoesOn and CellEnd
+	Done, Total int          // cells ended, cells planned
 }
 
 // Sink receives the events of a run, from one goroutine at a time.
@@ -67,11 +67,11 @@ func (t *tee) Handle(e Event) error {
 }
 
 // AtEnd is a sink that calls render once, with the whole run, when it has ended.
-func AtEnd(render func(*checker.Run) error) Sink {
+func AtEnd(render func(*record.Run) error) Sink {
 	return atEnd(render)
 }
 
-type atEnd func(*checker.Run) error
+type atEnd func(*record.Run) error
 
 func (render atEnd) Handle(e Event) error {
 	if e.Kind != RunEnd {

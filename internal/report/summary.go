@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // Summary writes a run as Markdown for the page of a CI job: what came of it, and each cell that needs attention.
-func Summary(w io.Writer, run *checker.Run) error {
+func Summary(w io.Writer, run *record.Run) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Lock Lab: %s\n\n", summaryHead(run))
 	for _, f := range facts(run) {
@@ -34,7 +34,7 @@ func Summary(w io.Writer, run *checker.Run) error {
 }
 
 // summaryHead is the run in one line.
-func summaryHead(run *checker.Run) string {
+func summaryHead(run *record.Run) string {
 	head := countCells(run.Cells).String()
 	if !run.Finished {
 		head = "CUT SHORT; " + head
@@ -61,7 +61,7 @@ func markdown(s string) string {
 }
 
 // Annotations writes the cells that need attention as workflow commands of GitHub Actions, which shows them beside the job.
-func Annotations(w io.Writer, run *checker.Run) error {
+func Annotations(w io.Writer, run *record.Run) error {
 	var b strings.Builder
 	for i, g := range newMatrix(run.Cells).needingAttention() {
 		if i == maxListed {
@@ -86,7 +86,7 @@ func Annotations(w io.Writer, run *checker.Run) error {
 }
 
 // explained is the command that shows what happened in a cell; empty if nothing was kept.
-func explained(run *checker.Run, c checker.Cell) string {
+func explained(run *record.Run, c record.Cell) string {
 	if run.Dir == "" || statusOf(c) == statusFailed {
 		return ""
 	}

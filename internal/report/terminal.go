@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // TerminalOptions say what the terminal can do and what its user wants.
@@ -147,7 +148,7 @@ func (t *Terminal) facts(b *strings.Builder, e Event) {
 type fact struct{ name, value string }
 
 // facts says what a run ran on; values are clean, and empty ones are left out.
-func facts(run *checker.Run) []fact {
+func facts(run *record.Run) []fact {
 	all := []fact{
 		{"run", run.ID},
 		{"seed", fmt.Sprint(run.Seed)},
@@ -164,7 +165,7 @@ func facts(run *checker.Run) []fact {
 }
 
 // cell is a cell in full.
-func (t *Terminal) cell(b *strings.Builder, c checker.Cell) {
+func (t *Terminal) cell(b *strings.Builder, c record.Cell) {
 	s := statusOf(c)
 	fmt.Fprintf(b, "%s %s  %s  %s\n", t.paint.status(pad(s.String(), 8), c), pad(roundName(c, c.Round), t.names), outcomeBeside(c), t.paint.dim(duration(c.Took)))
 	if c.Storm != nil {
@@ -179,7 +180,7 @@ func (t *Terminal) cell(b *strings.Builder, c checker.Cell) {
 }
 
 // skips lists the steps that were not carried out.
-func (t *Terminal) skips(b *strings.Builder, c checker.Cell) {
+func (t *Terminal) skips(b *strings.Builder, c record.Cell) {
 	if !t.opts.Verbose {
 		return
 	}
@@ -193,7 +194,7 @@ func (t *Terminal) skips(b *strings.Builder, c checker.Cell) {
 }
 
 // data says what became of the data that was worked on.
-func (t *Terminal) data(b *strings.Builder, c checker.Cell) {
+func (t *Terminal) data(b *strings.Builder, c record.Cell) {
 	if c.Data != "" {
 		lines := wrap(dataWordsOf(c), max(20, t.opts.Width-13))
 		fmt.Fprintf(b, "           %s\n", strings.Join(lines, "\n           "))
@@ -201,7 +202,7 @@ func (t *Terminal) data(b *strings.Builder, c checker.Cell) {
 }
 
 // dataWordsOf is what became of the data, after the name of the workload; a counter needs none.
-func dataWordsOf(c checker.Cell) string {
+func dataWordsOf(c record.Cell) string {
 	if c.Workload == "" {
 		return clean(c.Data)
 	}
@@ -209,7 +210,7 @@ func dataWordsOf(c checker.Cell) string {
 }
 
 // whys writes each anomaly's reason.
-func (t *Terminal) whys(b *strings.Builder, c checker.Cell) {
+func (t *Terminal) whys(b *strings.Builder, c record.Cell) {
 	for i, a := range c.Verdict.Anomalies {
 		if i == maxWhys {
 			fmt.Fprintf(b, "           and %s\n", plural(len(c.Verdict.Anomalies)-i, "more anomaly", "more anomalies"))
@@ -256,7 +257,7 @@ func (t *Terminal) end(b *strings.Builder, e Event) {
 }
 
 // whole is how many cells were played to their ends.
-func whole(cells []checker.Cell) (n int) {
+func whole(cells []record.Cell) (n int) {
 	for _, c := range cells {
 		if !c.Interrupted {
 			n++
@@ -283,7 +284,7 @@ func (t *Terminal) matrix(b *strings.Builder, m matrix) {
 }
 
 // list shows the cells that need attention, each with the command that explains it.
-func (t *Terminal) list(b *strings.Builder, title string, run *checker.Run, groups []group) {
+func (t *Terminal) list(b *strings.Builder, title string, run *record.Run, groups []group) {
 	if len(groups) == 0 {
 		return
 	}
@@ -344,7 +345,7 @@ func tally(g group) string {
 }
 
 // next says what to do now, as commands to copy.
-func (t *Terminal) next(b *strings.Builder, run *checker.Run, m matrix) {
+func (t *Terminal) next(b *strings.Builder, run *record.Run, m matrix) {
 	commands := nextCommands(t.opts.Prefix, run, m)
 	if len(commands) == 0 {
 		return

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/story"
 )
 
@@ -20,13 +21,13 @@ type Tour struct {
 	// Race is the cell whose race is shown, as LOCK/SCENARIO; if it is not broken, another one is.
 	Race string
 	// Histories are those of the run.
-	Histories func(*checker.Run) Histories
+	Histories func(*record.Run) Histories
 	// More are commands to go on with, each with a word for what it does.
 	More [][2]string
 }
 
 // tour is the screen.
-func (t *Terminal) tour(b *strings.Builder, run *checker.Run) {
+func (t *Terminal) tour(b *strings.Builder, run *record.Run) {
 	m := newMatrix(run.Cells)
 	width := min(t.opts.Width, 80)
 	t.tourRace(b, run, width)
@@ -65,7 +66,7 @@ func (t *Terminal) tourMatrix(b *strings.Builder, m matrix) {
 	for _, scenario := range m.scenarios {
 		line := pad(t.opts.Tour.Situations[scenario], first)
 		for _, lock := range m.columns() {
-			word, c := "", checker.Cell{}
+			word, c := "", record.Cell{}
 			if g := m.at(lock, scenario); g != nil {
 				c = g.worst()
 				word = tourWord(c)
@@ -85,7 +86,7 @@ func tourWords() map[checker.Name]string {
 }
 
 // tourWord is what came of a cell in a word or two: its worst anomaly.
-func tourWord(c checker.Cell) string {
+func tourWord(c record.Cell) string {
 	sign := strings.TrimSpace(mark(statusOf(c)))
 	if c.Verdict.Kind != checker.Broken {
 		return sign + string(c.Verdict.Kind)
@@ -93,7 +94,7 @@ func tourWord(c checker.Cell) string {
 	return sign + wordOf(worstOf(c))
 }
 
-func worstOf(c checker.Cell) checker.Name {
+func worstOf(c record.Cell) checker.Name {
 	return slices.MinFunc(c.Verdict.Names(), func(a, b checker.Name) int { return gravity(a) - gravity(b) })
 }
 
@@ -115,9 +116,9 @@ func (t *Terminal) tourLegend(b *strings.Builder, m matrix, width int) {
 }
 
 // tourRace tells one race: what went wrong, and how.
-func (t *Terminal) tourRace(b *strings.Builder, run *checker.Run, width int) {
-	isBroken := func(c checker.Cell) bool { return c.Verdict.Kind == checker.Broken }
-	i := slices.IndexFunc(run.Cells, func(c checker.Cell) bool { return isBroken(c) && cellName(c) == t.opts.Tour.Race })
+func (t *Terminal) tourRace(b *strings.Builder, run *record.Run, width int) {
+	isBroken := func(c record.Cell) bool { return c.Verdict.Kind == checker.Broken }
+	i := slices.IndexFunc(run.Cells, func(c record.Cell) bool { return isBroken(c) && cellName(c) == t.opts.Tour.Race })
 	if i < 0 {
 		i = slices.IndexFunc(run.Cells, isBroken)
 	}

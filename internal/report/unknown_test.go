@@ -9,14 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // TestUnknownCellsOfOneReason: a bad adapter makes every cell unknown for one reason. A few of them are listed, with the command that checks an adapter.
 func TestUnknownCellsOfOneReason(t *testing.T) {
 	t.Parallel()
-	var cells []checker.Cell
+	var cells []record.Cell
 	for n := range 6 {
-		cells = append(cells, checker.Cell{
+		cells = append(cells, record.Cell{
 			Lock: "mine", Scenario: fmt.Sprintf("race-%d", n), Client: []string{"/bin/sh", "-c", "python3 mine.py"},
 			Verdict: checker.Verdict{Kind: checker.Undecided, Reason: "C1: no protocol message"},
 		})
@@ -24,7 +25,7 @@ func TestUnknownCellsOfOneReason(t *testing.T) {
 	cells[5].Verdict.Reason = "another one"
 	var out bytes.Buffer
 	terminal := NewTerminal(&out, &bytes.Buffer{}, TerminalOptions{Prefix: "lab"})
-	require.NoError(t, terminal.Handle(Event{Kind: RunEnd, Run: &checker.Run{Dir: "r", Cells: cells, Finished: true}, Total: len(cells)}))
+	require.NoError(t, terminal.Handle(Event{Kind: RunEnd, Run: &record.Run{Dir: "r", Cells: cells, Finished: true}, Total: len(cells)}))
 	assert.Contains(t, out.String(), `
      lab explain r mine/race-2
   ?? mine/race-5                         another one

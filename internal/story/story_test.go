@@ -9,14 +9,15 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/story"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
 )
 
 // played are the cells of scenarios with all locks, in virtual time, each with its story.
 func played(t *testing.T, names ...string) map[string]*story.Story {
 	t.Helper()
-	scripts, err := lab.Scenarios(names...)
+	scripts, err := scenarios.Builtin(names...)
 	require.NoError(t, err)
 	plan := lab.Plan{Cases: lab.Cases(scripts, lab.Subjects(impls.All()...), 1, lab.Expect(nil))}
 	plan.World, plan.Results.Dir = lab.Sim, filepath.Join(t.TempDir(), "run")

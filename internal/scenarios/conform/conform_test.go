@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/scenarios/conform"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
 )
 
 func TestMain(m *testing.M) {

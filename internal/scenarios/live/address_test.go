@@ -17,10 +17,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/internal/scenarios/live"
-	"github.com/locklab/locklab/lab"
 )
 
 // dialServer is a connection past the lab.

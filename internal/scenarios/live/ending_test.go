@@ -13,10 +13,11 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
-	"github.com/locklab/locklab/lab"
 )
 
 // TestScriptsThatDoNotApply asserts which locks and clients a script is not for, and that this is known before anything is started
@@ -31,13 +32,13 @@ func TestScriptsThatDoNotApply(t *testing.T) {
 		by      string
 		started bool
 	}{
-		"needs a lease":        {subject(t, "setnx-del"), "needs lease\n" + acquire, "the lock has no lease", checker.ByNeeds, false},
-		"needs renewal":        {subject(t, "setpx-lua"), "needs renewal\n" + acquire, "the lock does not renew itself", checker.ByNeeds, false},
-		"needs resend":         {subject(t, "setpx-lua"), "needs resend\n" + acquire, "the client library resends nothing", checker.ByNeeds, false},
-		"needs no resend":      {subject(t, "setpx-lua-resend"), "needs no-resend\n" + acquire, "the client library resends commands", checker.ByNeeds, false},
-		"needs check":          {subject(t, "setnx-del"), "needs check\n" + acquire, "the lock has no check operation", checker.ByNeeds, false},
-		"needs renew":          {subject(t, "watchdog"), "needs renew\n" + acquire, "the lock has no renew operation", checker.ByNeeds, false},
-		"has a verb unknown":   {subject(t, "setpx-lua"), acquire + "C1 renew", "the lock has no renew operation", checker.ByNeeds, false},
+		"needs a lease":        {subject(t, "setnx-del"), "needs lease\n" + acquire, "the lock has no lease", record.ByNeeds, false},
+		"needs renewal":        {subject(t, "setpx-lua"), "needs renewal\n" + acquire, "the lock does not renew itself", record.ByNeeds, false},
+		"needs resend":         {subject(t, "setpx-lua"), "needs resend\n" + acquire, "the client library resends nothing", record.ByNeeds, false},
+		"needs no resend":      {subject(t, "setpx-lua-resend"), "needs no-resend\n" + acquire, "the client library resends commands", record.ByNeeds, false},
+		"needs check":          {subject(t, "setnx-del"), "needs check\n" + acquire, "the lock has no check operation", record.ByNeeds, false},
+		"needs renew":          {subject(t, "watchdog"), "needs renew\n" + acquire, "the lock has no renew operation", record.ByNeeds, false},
+		"has a verb unknown":   {subject(t, "setpx-lua"), acquire + "C1 renew", "the lock has no renew operation", record.ByNeeds, false},
 		"hides that it cannot": {foreign("setpx-lua", "refuse skew"), acquire + "C1 clock ahead 1s", `the client does not know "skew"`, "", true},
 		"tells that it cannot": {foreign("setpx-lua", "refuse check"), acquire + "C1 check", `the client does not know "check"`, "", true},
 		"misses its trap": {subject(t, "setpx-lua"), "lease 60s\nclients C1\nC1 acquire hold before second SET\nC1 continue",
@@ -50,7 +51,7 @@ func TestScriptsThatDoNotApply(t *testing.T) {
 			assert.Equal(t, "n/a: "+test.reason, cell.Verdict.String())
 			assert.Equal(t, test.by, cell.Expected.By)
 			end := "end: n/a"
-			if test.by == checker.ByNeeds {
+			if test.by == record.ByNeeds {
 				end = "end: lacks"
 			}
 			tells(t, events, end)

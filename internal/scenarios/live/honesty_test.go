@@ -12,7 +12,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/lab"
 )
 
 const oneTurn = "lease 60s\nclients C1\nC1 acquire => ok\nC1 work => ok\nC1 release => ok"

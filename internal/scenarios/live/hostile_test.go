@@ -12,9 +12,9 @@ import (
 
 	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/hostile"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
 )
 
 // TestLocksOfTheLabBesideHostileClients: the lab's own locks share servers and processes with each other, and none of them with a hostile client.

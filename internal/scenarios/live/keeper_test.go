@@ -19,7 +19,7 @@ import (
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/scenarios"
 )
 
 // TestKeeperAtAnAddress: cells run on a ZooKeeper that is not the world's, below one node, which is gone afterwards; those of others stay.
@@ -44,7 +44,7 @@ func TestKeeperAtAnAddress(t *testing.T) {
 
 	spec, found := impls.Find("zookeeper")
 	require.True(t, found)
-	scripts, err := lab.Scenarios()
+	scripts, err := scenarios.Builtin()
 	require.NoError(t, err)
 	w, err := live.Open(t.Context(), live.Config{
 		Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Host: as("host"), Server: server.KeeperScheme + keeper.Addr(), CellTimeout: time.Minute,

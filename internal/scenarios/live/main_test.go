@@ -20,16 +20,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/faults/resp"
 	"github.com/locklab/locklab/internal/hostile"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker"
 	"github.com/locklab/locklab/internal/worker/protocol"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -252,14 +252,14 @@ func openStage(t *testing.T, change func(*live.Config)) *stage {
 }
 
 // play runs a cell and reads its history back from the file.
-func (s *stage) playScript(t *testing.T, script *scenarios.Script, subject play.Subject) (checker.Cell, []history.Event) {
+func (s *stage) playScript(t *testing.T, script *scenarios.Script, subject play.Subject) (record.Cell, []history.Event) {
 	t.Helper()
 	cell := s.Run(t.Context(), lab.Case{Subject: subject, Script: script, Round: 1})
 	require.Empty(t, cell.Failure)
 	return cell, s.history(t, cell)
 }
 
-func (s *stage) history(t *testing.T, cell checker.Cell) []history.Event {
+func (s *stage) history(t *testing.T, cell record.Cell) []history.Event {
 	t.Helper()
 	file, err := history.ReadFile(t.Context(), filepath.Join(s.dir, cell.Dir, play.HistoryFile))
 	require.NoError(t, err)

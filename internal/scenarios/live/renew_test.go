@@ -15,9 +15,9 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
-	"github.com/locklab/locklab/lab"
 )
 
 // renewableLocks are locks with a token that their clients renew by hand. One does not compare the token then.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/live"
-	"github.com/locklab/locklab/lab"
 )
 
 // Where the lab has said to a server who it is and which database it uses, a client may say what does not change that. What it says of passwords is in no

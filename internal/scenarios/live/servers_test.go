@@ -13,6 +13,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -168,7 +169,7 @@ func TestWhoHasNoSeveralServers(t *testing.T) {
 	} {
 		cell, _ := test.playScript(t, script(t, "five", test.text), subject(t, test.lock))
 		assert.Equal(t, "n/a: "+test.want, cell.Verdict.String())
-		assert.Equal(t, checker.ByNeeds, cell.Expected.By)
+		assert.Equal(t, record.ByNeeds, cell.Expected.By)
 	}
 	cell, _ := own.playScript(t, script(t, "five", five), foreign("setpx-lua", "none"))
 	assert.Equal(t, "n/a: the lock uses one server", cell.Verdict.String(), "a client that does not say so")
@@ -254,7 +255,7 @@ func playExpected(t *testing.T, s *stage, cells map[string][]string) {
 				expected, ok := matrix.Lookup(scenario, lock)
 				require.True(t, ok)
 				cell, _ := s.playScript(t, builtin(t, scenario), subject(t, lock))
-				assert.Equal(t, expected.Verdict.String(), cell.Verdict.String())
+				assert.Equal(t, expected.String(), cell.Verdict.String())
 			})
 		}
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
-	"github.com/locklab/locklab/lab"
 )
 
 // stormCase is a storm over a lock that comes with the lab.

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/sim"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -93,7 +93,7 @@ func playLive(t *testing.T, s *stage, all map[string]verbTest) {
 
 func playInModel(t *testing.T, name string, test verbTest) {
 	var events []history.Event
-	model := lab.Runner{World: sim.Open(sim.Config{CellTimeout: time.Minute}), Keep: func(_ checker.Cell, _ history.Header, all []history.Event) error {
+	model := lab.Runner{World: sim.Open(sim.Config{CellTimeout: time.Minute}), Keep: func(_ record.Cell, _ history.Header, all []history.Event) error {
 		events = all
 		return nil
 	}}

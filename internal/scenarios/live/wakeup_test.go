@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/lab"
 )
 
 // A waiter that looks once, and sleeps while the lock becomes free, misses its wake-up; one that looks again does not.

@@ -11,9 +11,10 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -90,9 +91,9 @@ func TestExpectOfAnotherWorkload(t *testing.T) {
 	require.NoError(t, err)
 	expect := lab.Expect(matrix)
 	lent := builtin(t, "pause-past-lease").Under(history.Market)
-	assert.Equal(t, checker.ByLock, expect(lent, play.Subject{Name: "setpx-lua"}).By)
+	assert.Equal(t, record.ByLock, expect(lent, play.Subject{Name: "setpx-lua"}).By)
 	own := builtin(t, "market-two-buyers").Under(history.Stock)
-	assert.Equal(t, checker.ByMatrix, expect(own, play.Subject{Name: "setpx-lua"}).By)
+	assert.Equal(t, record.ByMatrix, expect(own, play.Subject{Name: "setpx-lua"}).By)
 }
 
 // A script that does not fit the user's workload is n/a, and nothing else was expected.

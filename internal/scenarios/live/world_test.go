@@ -13,6 +13,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/internal/scenarios/live"
 )
@@ -47,7 +48,7 @@ func TestAddressIsLeftAsItWas(t *testing.T) {
 	}
 	cell, _ := s.playScript(t, builtin(t, "redis-restarts-empty"), subject(t, "setpx-lua"))
 	assert.Equal(t, "n/a: a server at an address is never restarted (--restart-command)", cell.Verdict.String())
-	assert.Equal(t, checker.ByNeeds, cell.Expected.By)
+	assert.Equal(t, record.ByNeeds, cell.Expected.By)
 
 	keys, err := client.Keys(ctx, "*").Result()
 	require.NoError(t, err)

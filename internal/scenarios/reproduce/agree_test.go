@@ -40,12 +40,12 @@ func TestNoLockIsClearedThatTheSuiteBreaks(t *testing.T) {
 		for fault, names := range liveScenarios() {
 			for _, name := range names {
 				expected, found := matrix.Lookup(name, line.Lock)
-				if !found || expected.Verdict.Kind != checker.Broken {
+				if !found || expected.Kind != checker.Broken {
 					continue
 				}
 				compared++
 				seen := len(line.None) > 0 || line.Cells[points.Column(fault)].String() != "-" || breaksWithAll(t, line.Lock, fault)
-				assert.True(t, seen, "%s is broken by %s live (%s), and not in the model", line.Lock, name, expected.Verdict)
+				assert.True(t, seen, "%s is broken by %s live (%s), and not in the model", line.Lock, name, expected)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func TestNoLockIsAccusedThatTheSuiteClears(t *testing.T) {
 		var live []checker.Name
 		for _, script := range scripts {
 			if expected, found := matrix.Lookup(script.Name, line.Lock); found {
-				live = append(live, expected.Verdict.Names()...)
+				live = append(live, expected.Names()...)
 			}
 		}
 		accused := slices.Clone(line.None)

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
@@ -25,7 +25,7 @@ func (c Counterexample) Name() string {
 }
 
 // Shown says whether a cell that played the script of a counterexample shows what the trace does; if not, why.
-func (c Counterexample) Shown(cell checker.Cell) (why string, shown bool) {
+func (c Counterexample) Shown(cell record.Cell) (why string, shown bool) {
 	seen := cell.Verdict.Names()
 	for _, name := range c.Trace.Anomalies {
 		if !slices.Contains(seen, name) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/lab"
 )
 
 func TestMain(m *testing.M) {

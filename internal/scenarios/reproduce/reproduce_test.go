@@ -19,14 +19,15 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
 	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/internal/sim/trace"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -218,7 +219,7 @@ func playAll(t *testing.T, where lab.Setting, all []reproduce.Counterexample) {
 				return
 			}
 			assert.True(t, p.Shown, "%s: %s", p.Name(), p.Why)
-			assert.Equal(t, checker.ByScript, p.Cell.Expected.By)
+			assert.Equal(t, record.ByScript, p.Cell.Expected.By)
 			assert.False(t, p.Cell.Surprise(), "%s: %s", p.Name(), p.Cell.Verdict)
 		},
 	})

@@ -12,9 +12,9 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
 	"github.com/locklab/locklab/internal/sim/explore"
-	"github.com/locklab/locklab/lab"
 )
 
 // onZooKeeper finds counterexamples of locks on a ZooKeeper.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
 	"github.com/locklab/locklab/internal/sim/explore"
-	"github.com/locklab/locklab/lab"
 )
 
 // patient takes the lock by force when it has been refused three times. It counts by itself, or on the server under another key.

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 

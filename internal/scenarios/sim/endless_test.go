@@ -12,14 +12,15 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
 // playUntil runs a lock through the text of a script, until ctx ends.
-func playUntil(ctx context.Context, t *testing.T, spec impls.Spec, text string) checker.Cell {
+func playUntil(ctx context.Context, t *testing.T, spec impls.Spec, text string) record.Cell {
 	t.Helper()
 	script, err := scenarios.Parse("test.lab", []byte("# A test.\n"+text))
 	require.NoError(t, err)

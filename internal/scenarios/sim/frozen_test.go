@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/racing"
-	"github.com/locklab/locklab/lab"
+	"github.com/locklab/locklab/internal/record"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/histories.sum, for review")
@@ -40,7 +40,7 @@ func TestHistoriesAreFrozen(t *testing.T) {
 }
 
 // sums has a line for each cell: its hash, lock and scenario.
-func sums(t *testing.T, run *checker.Run, histories *lab.Histories) string {
+func sums(t *testing.T, run *record.Run, histories *lab.Histories) string {
 	t.Helper()
 	var lines strings.Builder
 	for _, cell := range run.Cells {

@@ -8,24 +8,24 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
 // playText runs a lock through the text of a script.
-func playText(t *testing.T, lock, text, wait string) (checker.Cell, []history.Event) {
+func playText(t *testing.T, lock, text, wait string) (record.Cell, []history.Event) {
 	t.Helper()
 	script, err := scenarios.Parse("test.lab", []byte("# A test.\n"+text))
 	require.NoError(t, err)
 	spec, ok := impls.Find(lock)
 	require.True(t, ok, lock)
 	var events []history.Event
-	runner := lab.Runner{World: sim.Open(sim.Config{CellTimeout: time.Minute, Wait: wait}), Keep: func(_ checker.Cell, _ history.Header, all []history.Event) error {
+	runner := lab.Runner{World: sim.Open(sim.Config{CellTimeout: time.Minute, Wait: wait}), Keep: func(_ record.Cell, _ history.Header, all []history.Event) error {
 		events = all
 		return nil
 	}}

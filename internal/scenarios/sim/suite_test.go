@@ -12,9 +12,10 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/lab"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -45,7 +46,7 @@ func suite(t *testing.T) []lab.Case {
 }
 
 // run runs the suite. It returns its cells and their histories.
-func run(t *testing.T, parallel int, seed int64) (*checker.Run, *lab.Histories) {
+func run(t *testing.T, parallel int, seed int64) (*record.Run, *lab.Histories) {
 	t.Helper()
 	cases := suite(t)
 	run, err := lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{
@@ -64,9 +65,9 @@ func TestSuite(t *testing.T) {
 	one, histories := run(t, 2, 1)
 	_, others := run(t, 1, 2)
 	for _, cell := range one.Cells {
-		by := checker.ByMatrix
+		by := record.ByMatrix
 		if strings.HasPrefix(cell.Scenario, "ensemble-") || strings.HasPrefix(cell.Scenario, "slot-migrates-") {
-			by = checker.ByNeeds
+			by = record.ByNeeds
 		}
 		assert.Equal(t, by, cell.Expected.By, cell.Dir)
 		assert.Empty(t, cell.Failure, cell.Dir)

@@ -9,11 +9,12 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // since is from when on faults of the clients of an anomaly matter: a lease before the first of the holds that it is about was granted. What was
 // over by then can have ended no lease of these holds, however long the clients had waited for them.
-func (r *record) since(a checker.Anomaly) time.Duration {
+func (r *evidence) since(a checker.Anomaly) time.Duration {
 	first := r.events[a.Events[0]].At
 	from := first
 	for _, client := range a.Clients {
@@ -29,13 +30,13 @@ func (r *record) since(a checker.Anomaly) time.Duration {
 
 // granted is when the client of an acquire that was answered ok may have had the lock at the earliest: when it last asked a server, as far as that is
 // on record. One that waits without asking learns of its grant within a quarter of a lease and what hinders it meanwhile.
-func (r *record) granted(client string, t operation) time.Duration {
+func (r *evidence) granted(client string, t operation) time.Duration {
 	hindered, _ := r.hindered(client, t.ended-r.lease, t.ended)
 	return max(t.heard, t.ended-r.lease/4-hindered)
 }
 
 // serverFault is a fault of a server that ended leases on it.
-func (r *record) serverFault(from, to time.Duration) string {
+func (r *evidence) serverFault(from, to time.Duration) string {
 	for _, s := range r.serverFaults {
 		if s.from <= to && s.to >= from {
 			return fmt.Sprintf("the server's %s at %.3fs", s.what, s.from.Seconds())
@@ -45,7 +46,7 @@ func (r *record) serverFault(from, to time.Duration) string {
 }
 
 // clockFault names a client whose clock was changed, or was wrong, between two times.
-func (r *record) clockFault(clients []string, from, to time.Duration) string {
+func (r *evidence) clockFault(clients []string, from, to time.Duration) string {
 	for _, client := range clients {
 		for _, s := range r.clockFaults[history.ProcessOf(client)] {
 			if s.from <= to && s.to >= from {
@@ -57,24 +58,24 @@ func (r *record) clockFault(clients []string, from, to time.Duration) string {
 }
 
 // hindered is for how long a fault kept a client, its process or the whole host from going on, and which fault did most of it.
-func (r *record) hindered(client string, from, to time.Duration) (total time.Duration, what string) {
+func (r *evidence) hindered(client string, from, to time.Duration) (total time.Duration, what string) {
 	return lasted(slices.Concat(r.faultsOf(client), r.intervals[""]), from, to)
 }
 
 // faulty is the same without the host.
-func (r *record) faulty(client string, from, to time.Duration) time.Duration {
+func (r *evidence) faulty(client string, from, to time.Duration) time.Duration {
 	total, _ := lasted(r.faultsOf(client), from, to)
 	return total
 }
 
 // byHost is for how long the host kept a client from going on while no fault did.
-func (r *record) byHost(client string, from, to time.Duration) time.Duration {
+func (r *evidence) byHost(client string, from, to time.Duration) time.Duration {
 	total, _ := r.hindered(client, from, to)
 	return total - r.faulty(client, from, to)
 }
 
 // faultsOf are the faults of a client and of its process.
-func (r *record) faultsOf(client string) []faultInterval {
+func (r *evidence) faultsOf(client string) []faultInterval {
 	all := slices.Clone(r.intervals[client])
 	if process := history.ProcessOf(client); process != client {
 		all = append(all, r.intervals[process]...)
@@ -101,7 +102,7 @@ func lasted(intervals []faultInterval, from, to time.Duration) (total time.Durat
 
 // stopped is for how long a client's process did not run between two times, if that ended at most half a lease before the second: a process that
 // has run again for longer had the time to tell.
-func (r *record) stopped(client string, from, to time.Duration) (total time.Duration) {
+func (r *evidence) stopped(client string, from, to time.Duration) (total time.Duration) {
 	for _, s := range r.intervals[history.ProcessOf(client)] {
 		begin, end := max(s.from, from), min(s.to, to)
 		if s.what == string(faults.Pause) && end > begin && end >= to-r.lease/2 {
@@ -112,7 +113,7 @@ func (r *record) stopped(client string, from, to time.Duration) (total time.Dura
 }
 
 // unprotected says why no lock could have protected the data of the history.
-func (r *record) unprotected() string {
+func (r *evidence) unprotected() string {
 	switch {
 	case r.work == history.FlashSale && len(r.processes) > 1:
 		return "each process sold a stock of its own memory, which no lock on a server protects"
@@ -126,7 +127,7 @@ func (r *record) unprotected() string {
 const leaseGrain = 5 * time.Millisecond
 
 // hold is the acquire that began the hold of a client at some time.
-func (r *record) hold(client string, at time.Duration) (t operation, held bool) {
+func (r *evidence) hold(client string, at time.Duration) (t operation, held bool) {
 	for _, t := range slices.Backward(r.acquires[client]) {
 		if t.outcome == history.OK && t.ended <= at {
 			return t, true
@@ -137,7 +138,7 @@ func (r *record) hold(client string, at time.Duration) (t operation, held bool) 
 
 // outlivers are the clients of an anomaly whose holds may have outlived their leases: of a write the one that wrote; and where nobody has seen when
 // servers granted the lock, none that asked for it after another had been told that it has it, and so was granted it later.
-func (r *record) outlivers(a checker.Anomaly) []string {
+func (r *evidence) outlivers(a checker.Anomaly) []string {
 	if a.Name == checker.StaleWrite {
 		return a.Clients[:1]
 	}
@@ -156,7 +157,7 @@ func (r *record) outlivers(a checker.Anomaly) []string {
 // pastLease says whether a client's hold had lasted for longer than its lease, and when that lease had begun. The client of a renewal that is
 // answered ok believes that its lease began no earlier than it asked for that, whatever the server said. If renews, the lock renews itself: what it
 // has sent to any server since counts, because nothing hindered it then. Else its lease ends where another client can have the lock.
-func (r *record) pastLease(client string, at time.Duration, renews bool) (began time.Duration, over bool) {
+func (r *evidence) pastLease(client string, at time.Duration, renews bool) (began time.Duration, over bool) {
 	t, held := r.hold(client, at)
 	began = t.lease
 	if !renews {
@@ -177,7 +178,7 @@ func (r *record) pastLease(client string, at time.Duration, renews bool) (began 
 // that could have kept the lock until that lease was over, which the host does not explain either. The host does if it was slow for half of the
 // lease. Else it must have been slow for as long as what the client did next was late and, if the client had not tried before, for half of that time
 // shortly before the lease was over or after it: what was due before was kept back all that time.
-func (r *record) letLapse(client string, began, at time.Duration) bool {
+func (r *evidence) letLapse(client string, began, at time.Duration) bool {
 	granted, _ := r.hold(client, at)
 	from, over := max(began, granted.ended), began+r.lease
 	if over-from < r.lease/2 || r.faulty(client, from, over) > 0 || r.byHost(client, began, over) >= r.lease/2 {
@@ -189,7 +190,7 @@ func (r *record) letLapse(client string, began, at time.Duration) bool {
 }
 
 // sends says whether a server carried out a command of a client on the lock between two times.
-func (r *record) sends(client string, from, to time.Duration) bool {
+func (r *evidence) sends(client string, from, to time.Duration) bool {
 	for _, e := range r.between(from, to) {
 		if c := e.Command(); c != nil && e.Client == client && c.Server != history.Resource {
 			return true
@@ -199,7 +200,7 @@ func (r *record) sends(client string, from, to time.Duration) bool {
 }
 
 // between are the events after a time, up to another.
-func (r *record) between(from, to time.Duration) []history.Event {
+func (r *evidence) between(from, to time.Duration) []history.Event {
 	after := func(t time.Duration) int {
 		i, _ := slices.BinarySearchFunc(r.events, t+1, func(e history.Event, t time.Duration) int { return cmp.Compare(e.At, t) })
 		return i
@@ -209,7 +210,7 @@ func (r *record) between(from, to time.Duration) []history.Event {
 
 // next is when a client did something about a lock that it held, for the first time after its lease was over, or a fault began that kept it from
 // that: it sent a command that a server carried out, learned of the loss, or gave the lock back. If it never did, that is when it was seen to hold it.
-func (r *record) next(client string, over, seen time.Duration) time.Duration {
+func (r *evidence) next(client string, over, seen time.Duration) time.Duration {
 	until := forever
 	for _, s := range r.faultsOf(client) {
 		if s.from >= over {
@@ -230,7 +231,7 @@ func (r *record) next(client string, over, seen time.Duration) time.Duration {
 }
 
 // broken says which fault broke the connections of a client that held the lock.
-func (r *record) broken(client string, at time.Duration) string {
+func (r *evidence) broken(client string, at time.Duration) string {
 	granted, held := r.hold(client, at)
 	for _, s := range r.intervals[history.ProcessOf(client)] {
 		breaks := []string{string(faults.Refuse), string(faults.ReplyLost), string(faults.Crash)}
@@ -244,7 +245,7 @@ func (r *record) broken(client string, at time.Duration) string {
 // reconnecting excuses an operation in a session that was called while its client had no connection: the fault that broke it was over for a lease at
 // most, and nothing that the client sent has arrived since. Libraries wait before they try again, go-zookeeper 1.0.4 a second after each failed try
 // (connect in conn.go).
-func (r *record) reconnecting(a checker.Anomaly) string {
+func (r *evidence) reconnecting(a checker.Anomaly) string {
 	client, called := a.Clients[0], r.events[a.Events[0]].At
 	if !r.session {
 		return ""
@@ -259,7 +260,7 @@ func (r *record) reconnecting(a checker.Anomaly) string {
 }
 
 // arrived says whether a request of a client reached a server between two times.
-func (r *record) arrived(client string, from, to time.Duration) bool {
+func (r *evidence) arrived(client string, from, to time.Duration) bool {
 	return slices.ContainsFunc(r.events, func(e history.Event) bool {
 		if e.Kind != history.KindCommand || e.Client != client || e.At >= to {
 			return false
@@ -271,7 +272,7 @@ func (r *record) arrived(client string, from, to time.Duration) bool {
 
 // grantedElsewhere names a client of an anomaly that was granted its lock without a command to the server under test: while its
 // connections were refused, another program on this host had taken its port. A client that was never refused has asked nobody.
-func (r *record) grantedElsewhere(a checker.Anomaly) string {
+func (r *evidence) grantedElsewhere(a checker.Anomaly) string {
 	if r.local || r.opaque { // no command is on record anyway
 		return ""
 	}
@@ -289,12 +290,12 @@ func (r *record) grantedElsewhere(a checker.Anomaly) string {
 }
 
 // first tells how soon the first promise was broken.
-func (r *record) first(anomalies []checker.Anomaly) *checker.First {
+func (r *evidence) first(anomalies []checker.Anomaly) *record.First {
 	i := slices.IndexFunc(anomalies, func(a checker.Anomaly) bool { return a.Beyond == "" })
 	if i < 0 {
 		return nil
 	}
 	a := anomalies[i]
 	answered, _ := slices.BinarySearch(r.returns, a.Events[len(a.Events)-1])
-	return &checker.First{Name: a.Name, After: a.At - r.began, Operation: answered + 1}
+	return &record.First{Name: a.Name, After: a.At - r.began, Operation: answered + 1}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // nameBroken names of each anomaly that nothing excuses the promise that it breaks. Only as many as a verdict keeps are looked at.
-func (c Contract) nameBroken(all []checker.Anomaly, r *record) {
+func (c Contract) nameBroken(all []checker.Anomaly, r *evidence) {
 	counts := map[checker.Name]int{}
 	for i := range all {
 		a := &all[i]
@@ -24,7 +24,7 @@ func (c Contract) nameBroken(all []checker.Anomaly, r *record) {
 
 // broken is the promise that an anomaly breaks: the one without which it would be excused or, if there is none, the one that it is about. It is
 // empty where the lock does not make that one, or no promise is about it: no lock may show such an anomaly.
-func (c Contract) broken(before []checker.Anomaly, a checker.Anomaly, r *record) []impls.Promise {
+func (c Contract) broken(before []checker.Anomaly, a checker.Anomaly, r *evidence) []impls.Promise {
 	about := promised()[a.Name]
 	switch a.Name {
 	case checker.DoubleHolder, checker.EarlyGrant, checker.Overwrite, checker.StaleWrite, checker.LostUpdate:

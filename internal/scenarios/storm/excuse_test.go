@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
 )
 
 const ms = time.Millisecond
@@ -88,7 +89,7 @@ func (m *made) exit(at int, client string) {
 
 // record is the record of the history in the order of its times. The anomalies' events, which are numbered as they were added, get their
 // places in it.
-func (m *made) record(anomalies ...*checker.Anomaly) *record {
+func (m *made) record(anomalies ...*checker.Anomaly) *evidence {
 	var events []history.Event
 	unseen := history.UnseenIf(m.local, history.Local) | history.UnseenIf(m.opaque, history.Opaque)
 	for _, client := range []string{"C1", "C1.b", "C2", "C3", "C9", "C1-2"} {
@@ -1092,6 +1093,6 @@ func TestFirst(t *testing.T) {
 	excused.Beyond = "x"
 	r := m.record(&excused, &double, &early)
 	require.Nil(t, r.first([]checker.Anomaly{excused}))
-	require.Equal(t, &checker.First{Name: checker.DoubleHolder, After: 120 * ms, Operation: 2}, r.first([]checker.Anomaly{excused, double}))
+	require.Equal(t, &record.First{Name: checker.DoubleHolder, After: 120 * ms, Operation: 2}, r.first([]checker.Anomaly{excused, double}))
 	require.Equal(t, 1, r.first([]checker.Anomaly{early}).Operation)
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 )
 
@@ -30,7 +30,7 @@ func FuzzConclude(f *testing.F) {
 		if err != nil {
 			return
 		}
-		v, summary := storm.Conclude(file.Events, storm.ContractOf(locks[int(which)%len(locks)]), checker.Storm{})
+		v, summary := storm.Conclude(file.Events, storm.ContractOf(locks[int(which)%len(locks)]), record.Storm{})
 		require.NotEmpty(t, v.Kind)
 		require.NotNil(t, summary)
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // maxPerName is how many anomalies of one name a verdict keeps of those that the lock does not promise to prevent, and how many
@@ -35,8 +36,8 @@ func ContractOf(spec impls.Spec) Contract {
 }
 
 // Expected is what a storm is measured by, as run.json has it.
-func (c Contract) Expected() checker.Expected {
-	e := checker.Expected{Verdict: checker.Verdict{Kind: checker.Safe}, By: checker.ByPromises, Renews: c.Renews, EndsWithConnection: c.EndsWithConnection}
+func (c Contract) Expected() record.Expectation {
+	e := record.Expectation{Verdict: checker.Verdict{Kind: checker.Safe}, By: record.ByPromises, Renews: c.Renews, EndsWithConnection: c.EndsWithConnection}
 	if c.Broken {
 		e.Verdict.Kind = checker.Broken
 	}
@@ -47,7 +48,7 @@ func (c Contract) Expected() checker.Expected {
 }
 
 // ContractIn reads a contract back.
-func ContractIn(e checker.Expected) Contract {
+func ContractIn(e record.Expectation) Contract {
 	c := Contract{Broken: e.Verdict.Kind == checker.Broken, Renews: e.Renews, EndsWithConnection: e.EndsWithConnection}
 	for _, promise := range e.Promises {
 		c.Promises = append(c.Promises, impls.Promise(promise))
@@ -59,7 +60,7 @@ func ContractIn(e checker.Expected) Contract {
 // lock does not promise to survive. It completes the summary with what the history says. If nothing but the host explains an anomaly, and
 // no other breaks a promise, the verdict is unknown: on another host the lock might have shown it as well, or not. So it is if the storm was
 // interrupted before a promise was broken.
-func Conclude(events []history.Event, contract Contract, summary checker.Storm) (checker.Verdict, *checker.Storm) {
+func Conclude(events []history.Event, contract Contract, summary record.Storm) (checker.Verdict, *record.Storm) {
 	return Excuse(checker.Conclude(events, Options()), events, contract, summary)
 }
 
@@ -67,7 +68,7 @@ func Conclude(events []history.Event, contract Contract, summary checker.Storm) 
 func Options() checker.Options { return checker.Options{MaxPerName: maxAnomalies} }
 
 // Excuse is the part of Conclude after the checker's verdict.
-func Excuse(v checker.Verdict, events []history.Event, contract Contract, summary checker.Storm) (checker.Verdict, *checker.Storm) {
+func Excuse(v checker.Verdict, events []history.Event, contract Contract, summary record.Storm) (checker.Verdict, *record.Storm) {
 	r := newRecord(events)
 	calm := r.withoutStalls()
 	byHost := ""
@@ -121,7 +122,7 @@ func (c Contract) has(p impls.Promise) bool { return slices.Contains(c.Promises,
 
 // excuse says which fault explains an anomaly that the lock does not promise to survive, or "". before are the anomalies before it,
 // excused or not.
-func (c Contract) excuse(before []checker.Anomaly, a checker.Anomaly, r *record) string {
+func (c Contract) excuse(before []checker.Anomaly, a checker.Anomaly, r *evidence) string {
 	from := r.since(a)
 	if what := r.serverFault(from, a.At); what != "" {
 		return what
@@ -141,7 +142,7 @@ func (c Contract) excuse(before []checker.Anomaly, a checker.Anomaly, r *record)
 }
 
 // excuseByName is what may explain anomalies of one name only.
-func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from time.Duration, r *record) string {
+func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from time.Duration, r *evidence) string {
 	switch a.Name {
 	case checker.DoubleHolder:
 		switch {
@@ -184,7 +185,7 @@ func (c Contract) excuseByName(before []checker.Anomaly, a checker.Anomaly, from
 // at most when the lock is granted.
 //
 // A lock that ends with its connection ends when a fault breaks that.
-func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
+func (c Contract) outlivedLease(a checker.Anomaly, r *evidence) string {
 	for _, client := range r.outlivers(a) {
 		if what := r.broken(client, a.At); what != "" && c.EndsWithConnection {
 			return what
@@ -212,7 +213,7 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *record) string {
 
 // stoppedPastLease excuses an anomaly of a hold that was longer than its lease, of a lock that promises to tell its holder in time while its
 // process runs: the process did not run up to half a lease before, or the host was slow for as long as the news was late.
-func (c Contract) stoppedPastLease(a checker.Anomaly, r *record) string {
+func (c Contract) stoppedPastLease(a checker.Anomaly, r *evidence) string {
 	for _, client := range r.outlivers(a) {
 		began, over := r.pastLease(client, a.At, c.Renews)
 		if !over {
@@ -229,7 +230,7 @@ func (c Contract) stoppedPastLease(a checker.Anomaly, r *record) string {
 }
 
 // follows excuses a lost update that an excused write of another client explains.
-func (r *record) follows(before []checker.Anomaly, a checker.Anomaly, from time.Duration) string {
+func (r *evidence) follows(before []checker.Anomaly, a checker.Anomaly, from time.Duration) string {
 	atTheEnd := r.events[a.Events[len(a.Events)-1]].Kind == history.KindFinal
 	for _, b := range slices.Backward(before) {
 		explains := b.Name == checker.StaleWrite || b.Name == checker.DoubleHolder || b.Name == checker.LostUpdate && atTheEnd
@@ -242,7 +243,7 @@ func (r *record) follows(before []checker.Anomaly, a checker.Anomaly, from time.
 
 // beingReleased excuses a lock whose owner has called its release, and was kept from it by a fault within the last lease, or by the host for a quarter
 // of the time. A lock that renews does so until its client has given the release up, which leaves a lease.
-func (c Contract) beingReleased(a checker.Anomaly, r *record) string {
+func (c Contract) beingReleased(a checker.Anomaly, r *evidence) string {
 	for _, client := range a.Clients[1:] {
 		for _, release := range r.releases[client] {
 			from, to := release.called, a.At
@@ -264,7 +265,7 @@ func (c Contract) beingReleased(a checker.Anomaly, r *record) string {
 
 // beingWithdrawn excuses a lock whose owner keeps its session, does not know whether it got the lock, and is kept by a fault from taking
 // its request back. What it leaves behind when the fault is over stays in the lock's way for longer.
-func (r *record) beingWithdrawn(a checker.Anomaly) string {
+func (r *evidence) beingWithdrawn(a checker.Anomaly) string {
 	if !r.session {
 		return ""
 	}
@@ -289,7 +290,7 @@ func (r *record) beingWithdrawn(a checker.Anomaly) string {
 
 // tooBusy is for how long the host kept a client from what it does in the background, if that was for a quarter of the time, and the client has
 // had less than a lease and a half for it: a client library may wait for a second, which is a storm's lease, before it connects again.
-func (r *record) tooBusy(client string, from, to time.Duration) time.Duration {
+func (r *evidence) tooBusy(client string, from, to time.Duration) time.Duration {
 	stalled, _ := r.hindered("", from, to)
 	hindered, _ := r.hindered(client, from, to)
 	if stalled < (to-from)/4 || to-from-hindered >= r.lease*3/2 {
@@ -299,7 +300,7 @@ func (r *record) tooBusy(client string, from, to time.Duration) time.Duration {
 }
 
 // lateRenewal excuses a lock whose owner has ended, and whose last renewal arrived only after that: the lease begins there.
-func (r *record) lateRenewal(a checker.Anomaly) string {
+func (r *evidence) lateRenewal(a checker.Anomaly) string {
 	for _, client := range a.Clients[1:] {
 		for _, at := range r.lateRenewals[client] {
 			if at <= a.At && a.At-at <= r.lease {
@@ -312,7 +313,7 @@ func (r *record) lateRenewal(a checker.Anomaly) string {
 
 // splitVotes excuses a lock on several servers that nobody got because others tried at the same time: each takes some of the servers and
 // gives them back. No such lock promises that one of them wins. In the quiet phase they come one after another.
-func (r *record) splitVotes(a checker.Anomaly) string {
+func (r *evidence) splitVotes(a checker.Anomaly) string {
 	called := r.events[a.Events[0]].At
 	for client, acquires := range r.acquires {
 		for _, other := range acquires {
@@ -326,7 +327,7 @@ func (r *record) splitVotes(a checker.Anomaly) string {
 
 // lateRequest excuses a ghost that was made by a request of the acquire before, which its client had given up. It arrived when the client
 // was idle, or at its next operation but on a connection that the client no longer used, or, in a session, before that operation's own.
-func (r *record) lateRequest(a checker.Anomaly) string {
+func (r *evidence) lateRequest(a checker.Anomaly) string {
 	client := a.Clients[0]
 	made := r.commandsOf(client, a)
 	if len(made) == 0 {
@@ -337,7 +338,7 @@ func (r *record) lateRequest(a checker.Anomaly) string {
 
 // lateRelease excuses a release that was answered no because requests of the release before, which its client had given up, arrived in
 // between and removed the lock. Its own requests alone have not removed it from enough servers, then.
-func (r *record) lateRelease(a checker.Anomaly) string {
+func (r *evidence) lateRelease(a checker.Anomaly) string {
 	client := a.Clients[0]
 	why, own := "", 0
 	for _, at := range r.commandsOf(client, a) {
@@ -354,7 +355,7 @@ func (r *record) lateRelease(a checker.Anomaly) string {
 }
 
 // commandsOf are the client's commands among the events of an anomaly.
-func (r *record) commandsOf(client string, a checker.Anomaly) (commands []int) {
+func (r *evidence) commandsOf(client string, a checker.Anomaly) (commands []int) {
 	for _, i := range a.Events {
 		if e := r.events[i]; e.Kind == history.KindCommand && e.Client == client {
 			commands = append(commands, i)
@@ -364,7 +365,7 @@ func (r *record) commandsOf(client string, a checker.Anomaly) (commands []int) {
 }
 
 // late says that a command belongs to an earlier operation, of those given, that its client had given up; empty: it does not.
-func (r *record) late(at int, what string, asked []operation) string {
+func (r *evidence) late(at int, what string, asked []operation) string {
 	e := r.events[at]
 	if e.Command().Conn == 0 {
 		return ""
@@ -381,7 +382,7 @@ func (r *record) late(at int, what string, asked []operation) string {
 }
 
 // usesAgain says whether the client of a command sends another one on the same connection.
-func (r *record) usesAgain(at int) bool {
+func (r *evidence) usesAgain(at int) bool {
 	e := r.events[at]
 	by := e.Command()
 	return slices.ContainsFunc(r.events[at+1:], func(next history.Event) bool {
@@ -393,7 +394,7 @@ func (r *record) usesAgain(at int) bool {
 // wasQueued says whether a command in a session is one of an earlier operation of its client that waited in the library for a connection. A
 // session's requests arrive in the order in which they were asked for. So nothing of that operation had arrived, and the operation under way
 // sends the same request for itself afterwards.
-func (r *record) wasQueued(at int, before int64) bool {
+func (r *evidence) wasQueued(at int, before int64) bool {
 	e := r.events[at]
 	by := e.Command()
 	if !r.session || len(by.Args) == 0 {
@@ -409,7 +410,7 @@ func (r *record) wasQueued(at int, before int64) bool {
 }
 
 // slowHost excuses an operation that did not return while the host stalled for much of its time. Faults the checker has excluded.
-func (r *record) slowHost(a checker.Anomaly) string {
+func (r *evidence) slowHost(a checker.Anomaly) string {
 	called := r.events[a.Events[0]]
 	if hindered, what := r.hindered(a.Clients[0], called.At, a.At); hindered >= (a.At-called.At)/4 {
 		return fmt.Sprintf("%s's %v was hindered for %v (%s)", a.Clients[0], called.Op, hindered.Round(time.Millisecond), what)
@@ -419,7 +420,7 @@ func (r *record) slowHost(a checker.Anomaly) string {
 
 // abandoned excuses a ghost that an acquire of unknown outcome has made: nobody can call back what was sent. An acquire that was answered
 // no is no excuse.
-func (r *record) abandoned(a checker.Anomaly) string {
+func (r *evidence) abandoned(a checker.Anomaly) string {
 	e := r.events[a.Events[0]]
 	for _, t := range r.acquires[a.Clients[0]] {
 		if t.outcome == history.Unknown && (t.id == e.ID || t.called <= e.At && e.At <= t.ended) {

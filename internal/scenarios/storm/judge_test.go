@@ -12,6 +12,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 )
 
@@ -80,12 +81,12 @@ func (t *tale) stood(at, from, long time.Duration) {
 	}})
 }
 
-func (t *tale) judge(tt *testing.T, lock string) (checker.Verdict, *checker.Storm) {
+func (t *tale) judge(tt *testing.T, lock string) (checker.Verdict, *record.Storm) {
 	tt.Helper()
 	return t.judgeEnded(tt, lock, history.EndedComplete)
 }
 
-func (t *tale) judgeEnded(tt *testing.T, lock, ended string) (checker.Verdict, *checker.Storm) {
+func (t *tale) judgeEnded(tt *testing.T, lock, ended string) (checker.Verdict, *record.Storm) {
 	tt.Helper()
 	spec, ok := impls.Find(lock)
 	require.True(tt, ok, lock)
@@ -93,7 +94,7 @@ func (t *tale) judgeEnded(tt *testing.T, lock, ended string) (checker.Verdict, *
 	t.add(last, history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: ended, Why: "as told"}})
 	contract := storm.ContractOf(spec)
 	require.Equal(tt, contract, storm.ContractIn(contract.Expected()), "what run.json keeps of a lock's promises must judge as they do")
-	v, told := storm.Conclude(t.events, contract, checker.Storm{Seed: 7})
+	v, told := storm.Conclude(t.events, contract, record.Storm{Seed: 7})
 	require.Equal(tt, int64(7), told.Seed)
 	return v, told
 }
@@ -267,7 +268,7 @@ func TestSurprise(t *testing.T) {
 	} {
 		spec, ok := impls.Find(c.lock)
 		require.True(t, ok)
-		cell := checker.Cell{Lock: c.lock, Verdict: c.verdict, Expected: storm.ContractOf(spec).Expected()}
+		cell := record.Cell{Lock: c.lock, Verdict: c.verdict, Expected: storm.ContractOf(spec).Expected()}
 		require.Equal(t, c.want, cell.Surprise(), "%s %v", c.lock, c.verdict)
 	}
 }

@@ -1,0 +1,22 @@
+package lab_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/racing"
+)
+
+// TestFromAnotherModule runs the tests of a lock in a module of its own: scenarios in both worlds, a storm and the explorer.
+func TestFromAnotherModule(t *testing.T) {
+	if racing.Enabled {
+		t.Skip("the other module is not built with the race detector")
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "./...")
+	cmd.Dir = filepath.Join("..", "..", "examples", "mylock")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
