@@ -16,6 +16,7 @@ import (
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
+	"github.com/locklab/locklab/internal/story"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -205,6 +206,10 @@ func Settled(cell record.Cell, events []history.Event, elsewhere bool) record.Ce
 		cell.Verdict, _ = storm.Conclude(events, storm.ContractIn(cell.Expected), record.Storm{})
 	default:
 		cell.Verdict = checker.Conclude(events, checker.Options{})
+	}
+	cell.Finding = ""
+	if cell.Verdict.Kind == checker.Broken {
+		cell.Finding = story.Of(cell.Verdict, events).Finding
 	}
 	return cell
 }

@@ -54,6 +54,8 @@ type Cell struct {
 	Dir      string          `json:"dir"`
 	Verdict  checker.Verdict `json:"verdict"`
 	Expected Expectation     `json:"expected"`
+	// Finding says in one sentence what went wrong: the cause, what came of it, and what was lost. Empty: nothing is known to have.
+	Finding string `json:"finding,omitempty"`
 	// Interrupted: the cell was begun and not played to its end. What it showed counts; that it showed nothing does not.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Data says in one line what became of the data that was worked on; empty for a counter.

@@ -132,6 +132,9 @@ func (s *junitSuite) add(c record.Cell, rounds int) {
 // reasonsOf lists the anomalies of a cell, one a line.
 func reasonsOf(c record.Cell) string {
 	var b strings.Builder
+	if c.Finding != "" {
+		fmt.Fprintf(&b, "%s\n", clean(c.Finding))
+	}
 	for i, a := range c.Verdict.Anomalies {
 		if i == maxListed {
 			fmt.Fprintf(&b, "and %s\n", plural(len(c.Verdict.Anomalies)-i, "more anomaly", "more anomalies"))

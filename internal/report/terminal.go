@@ -209,8 +209,11 @@ func dataWordsOf(c record.Cell) string {
 	return clean(c.Workload + ": " + c.Data)
 }
 
-// whys writes each anomaly's reason.
+// whys writes the finding, and each anomaly's reason.
 func (t *Terminal) whys(b *strings.Builder, c record.Cell) {
+	if c.Finding != "" {
+		fmt.Fprintf(b, "         %s\n", strings.Join(wrap(clean(c.Finding), max(20, t.opts.Width-9)), "\n         "))
+	}
 	for i, a := range c.Verdict.Anomalies {
 		if i == maxWhys {
 			fmt.Fprintf(b, "           and %s\n", plural(len(c.Verdict.Anomalies)-i, "more anomaly", "more anomalies"))
