@@ -6,7 +6,7 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// minLease is the shortest lease that the library keeps in spite of what half of a lease may bring (client/v3 3.6.16, lease.go). It asks for the next
+// minLease is the shortest lease that the library keeps in spite of what half of a lease may bring (client/v3 3.7.3, lease.go). It asks for the next
 // one after a third of a lease, and looks every half second whether that has come (line 610). After a broken connection it waits for half a second
 // (line 489). So a client that is hindered for half of its lease, and whose connection breaks twice, has been without an answer for 1/3 + 1/2 of it
 // and 1.5 s: as long as a lease of 9 s.

@@ -18,6 +18,7 @@ const (
 )
 
 func newRoot() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "lab",
 		Short: "A fault-injection test lab for distributed locks",
@@ -41,13 +42,18 @@ Exit codes:
   lab run --all
   # every interleaving of a lock, with up to one pause
   lab explore setpx-lua --pauses 1`,
-		Version:       lab.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noSubcommand,
-		RunE:          showHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !version {
+				return showHelp(cmd, args)
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "lab %s, %s, %s/%s\n", lab.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
 	}
-	root.SetVersionTemplate(fmt.Sprintf("lab {{.Version}}, %s, %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH))
+	root.Flags().BoolVarP(&version, "version", "v", false, "version for lab") // not cobra's, which wants it for every command, and to learn it may take a look at the whole executable
 	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Run locks and explain results:"},

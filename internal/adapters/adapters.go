@@ -58,7 +58,7 @@ func inModules() (all []Adapter) {
 		Prepare: "adapters/java/build adapters/java/bin", Made: "adapters/java/bin/client", Table: "adapters/java/expected.txt",
 	}
 	etcd := Adapter{
-		Library: "etcd client 3.6.16, concurrency", Needs: []Need{NeedsGo, NeedsEtcd}, Server: "etcd", Like: []string{"go-zookeeper", "setpx-lua"},
+		Library: "etcd client 3.7.3, concurrency", Needs: []Need{NeedsGo, NeedsEtcd}, Server: "etcd", Like: []string{"go-zookeeper", "setpx-lua"},
 		Prepare: "cd adapters/etcd && go build -o bin/ . && cd -", Made: "adapters/etcd/bin/etcd", Table: "adapters/etcd/expected.txt",
 	}
 	for _, of := range []struct {
@@ -80,18 +80,18 @@ func inModules() (all []Adapter) {
 		all = append(all, a)
 	}
 	return append(all, Adapter{
-		Name: "postgres", Library: "pgx 5.12.0", Needs: []Need{NeedsGo, NeedsPostgres}, Prepare: "cd adapters/postgres && go build -o bin/ . && cd -",
+		Name: "postgres", Library: "pgx 5.13.0", Needs: []Need{NeedsGo, NeedsPostgres}, Prepare: "cd adapters/postgres && go build -o bin/ . && cd -",
 		Made: "adapters/postgres/bin/postgres", Command: "adapters/postgres/bin/postgres", Server: "postgres", Table: "adapters/postgres/expected.txt",
 	})
 }
 
 func inGo() (all []Adapter) {
 	for _, a := range []Adapter{
-		{Name: "redsync", Library: "redsync 4.18.0", Like: []string{"setpx-lua"}},
-		{Name: "redsync-once", Library: "redsync 4.18.0", Options: "go-redis MaxRetries -1", Command: "-option once", Like: []string{"setpx-lua"}},
-		{Name: "redsync-setnx", Library: "redsync 4.18.0", Options: "WithSetNXOnExtend", Command: "-option setnx", Like: []string{"setpx-lua"}},
-		{Name: "redsync-majority", Library: "redsync 4.18.0", Options: "three servers", Command: "-majority", Like: []string{"redlock"}},
-		{Name: "redsync-majority-failfast", Library: "redsync 4.18.0", Options: "three servers, WithFailFast", Command: "-majority -option failfast", Like: []string{"redlock"}},
+		{Name: "redsync", Library: "redsync 4.18.1", Like: []string{"setpx-lua"}},
+		{Name: "redsync-once", Library: "redsync 4.18.1", Options: "go-redis MaxRetries -1", Command: "-option once", Like: []string{"setpx-lua"}},
+		{Name: "redsync-setnx", Library: "redsync 4.18.1", Options: "WithSetNXOnExtend", Command: "-option setnx", Like: []string{"setpx-lua"}},
+		{Name: "redsync-majority", Library: "redsync 4.18.1", Options: "three servers", Command: "-majority", Like: []string{"redlock"}},
+		{Name: "redsync-majority-failfast", Library: "redsync 4.18.1", Options: "three servers, WithFailFast", Command: "-majority -option failfast", Like: []string{"redlock"}},
 		{Name: "redislock", Library: "redislock 0.9.4", Like: []string{"setpx-lua"}},
 		{Name: "redislock-once", Library: "redislock 0.9.4", Options: "go-redis MaxRetries -1", Command: "-once", Like: []string{"setpx-lua"}},
 		{Name: "redislock-ring", Library: "redislock 0.9.4", Options: "a Ring of several servers", Command: "-ring", Like: []string{"setpx-lua"}},

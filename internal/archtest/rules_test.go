@@ -87,7 +87,7 @@ func rules() map[string]rule {
 		"internal/lab": {own: []string{"faults",
 			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/record", "internal/report", "internal/story", "internal/worker",
 			"scenarios", "internal/scenarios/conform", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/sim", "internal/scenarios/storm",
-			"internal/sim/explore", "internal/sim/points", "internal/sim/trace",
+			"internal/sim/explore", "internal/sim/points", "internal/sim/trace", "internal/version",
 		}},
 		"locktest": {
 			own: []string{
@@ -126,6 +126,7 @@ func rules() map[string]rule {
 		"internal/adaptertest":   {own: []string{"internal/lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/hostile":       {own: []string{"internal/faults/resp", "impls", "internal/worker", "internal/worker/protocol"}},
 		"internal/redisclient":   {external: []string{"github.com/redis/go-redis/v9"}},
+		"internal/version":       {},
 		"internal/supervise":     {external: []string{"golang.org/x/sys"}},
 		"internal/cmd/reference": {own: []string{"checker", "faults", "impls", "internal/sim/reference/compare"}},
 	}

@@ -74,8 +74,9 @@ func TestComposeProblemsAreSeen(t *testing.T) {
 	good := read(t, "docker-compose.yml")
 	tests := map[string]struct{ old, new, want string }{
 		"misspelt key":         {"healthcheck:", "healthchek:", "healthchek not found"},
-		"floating tag":         {"redis:7.0.15-alpine", "redis:latest", "redis: image redis:latest is not pinned"},
-		"no tag":               {"toxiproxy:2.12.0", "toxiproxy", "toxiproxy: image ghcr.io/shopify/toxiproxy is not pinned"},
+		"floating tag":         {"redis:7.0.15-alpine", "redis:latest", "redis: image redis:latest@sha256:"},
+		"no tag":               {"toxiproxy:2.12.0", "toxiproxy", "toxiproxy: image ghcr.io/shopify/toxiproxy@sha256:"},
+		"no digest":            {"redis:7.0.15-alpine@sha256:", "redis:7.0.15-alpine@sha512:", "is not pinned"},
 		"published port":       {"    init: true", "    ports: ['6379:6379']", "lab: publishes ports"},
 		"way out":              {"internal: true", "internal: false", "network lab has a way out"},
 		"unknown network":      {"networks: [lab]", "networks: [lan]", "redis: network lan is not declared"},
@@ -179,9 +180,9 @@ func labProblems(file compose) []string {
 	return problems
 }
 
-// pinned says whether an image has a tag with a full version.
+// pinned says whether an image has a tag with a full version, and the digest of what that was.
 func pinned(image string) bool {
-	return regexp.MustCompile(`:\d+\.\d+\.\d+(-[a-z0-9.]+)?$`).MatchString(image)
+	return regexp.MustCompile(`:\d+\.\d+\.\d+(-[a-z0-9.]+)?@sha256:[0-9a-f]{64}$`).MatchString(image)
 }
 
 func read(t *testing.T, name string) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/version"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,16 +23,20 @@ func TestDockerfile(t *testing.T) {
 func TestDockerProblemsAreSeen(t *testing.T) {
 	good, goMod := read(t, "Dockerfile"), read(t, "go.mod")
 	tests := map[string]struct{ old, new, want string }{
-		"unknown instruction": {"WORKDIR /lab", "WORKDIRE /lab", "unknown instruction WORKDIRE"},
-		"floating base":       {"FROM golang:1.26.5-bookworm", "FROM golang:latest", "golang:latest is not pinned"},
-		"old Go":              {"FROM golang:1.26.5", "FROM golang:1.25.9", "older than the module's"},
-		"unknown stage":       {"--from=build", "--from=builder", "no stage builder"},
-		"needs a C library":   {"CGO_ENABLED=0", "CGO_ENABLED=1", "not a static binary"},
-		"builds elsewhere":    {"-o /root-fs/usr/local/bin/lab", "-o /root-fs/lab", "entrypoint is not what was built"},
-		"entrypoint by shell": {`ENTRYPOINT ["/usr/local/bin/lab"]`, "ENTRYPOINT lab", "ENTRYPOINT is not a list"},
-		"root":                {"USER 65532:65532", "USER root", "runs as root"},
-		"nowhere to write":    {"/root-fs/lab/runs", "/root-fs/results", "nowhere to write its results"},
-		"no temporary files":  {"-m 1777 /root-fs/tmp", "-m 1777 /root-fs/scratch", "no /tmp"},
+		"unknown instruction":  {"WORKDIR /lab", "WORKDIRE /lab", "unknown instruction WORKDIRE"},
+		"floating base":        {"FROM golang:1.26.8-bookworm", "FROM golang:latest", "is not pinned"},
+		"no digest":            {"-bookworm@sha256:", "-bookworm@sha512:", "is not pinned"},
+		"old Go":               {"FROM golang:1.26.8", "FROM golang:1.25.9", "older than the module's"},
+		"no version":           {"export GOFLAGS=-buildvcs=false", "true", "a hash where there is no repository"},
+		"version never":        {"go build -trimpath", "go build -trimpath -buildvcs=false", "has no version from the repository"},
+		"label of no argument": {"ARG REVISION", "ARG REVISON", "no argument REVISION"},
+		"unknown stage":        {"--from=build", "--from=builder", "no stage builder"},
+		"needs a C library":    {"CGO_ENABLED=0", "CGO_ENABLED=1", "not a static binary"},
+		"builds elsewhere":     {"-o /root-fs/usr/local/bin/lab", "-o /root-fs/lab", "entrypoint is not what was built"},
+		"entrypoint by shell":  {`ENTRYPOINT ["/usr/local/bin/lab"]`, "ENTRYPOINT lab", "ENTRYPOINT is not a list"},
+		"root":                 {"USER 65532:65532", "USER root", "runs as root"},
+		"nowhere to write":     {"/root-fs/lab/runs", "/root-fs/results", "nowhere to write its results"},
+		"no temporary files":   {"-m 1777 /root-fs/tmp", "-m 1777 /root-fs/scratch", "no /tmp"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -73,6 +78,7 @@ type image struct {
 	user       string
 	workdir    string
 	entrypoint []string
+	args       []string
 	problems   []string
 }
 
@@ -94,6 +100,14 @@ func (i *image) apply(in instruction) {
 		i.entrypoint = i.list(in)
 	case "CMD":
 		i.list(in)
+	case "ARG":
+		i.args = append(i.args, in.args)
+	case "LABEL":
+		for _, used := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(in.args, -1) {
+			if !slices.Contains(i.args, used[1]) {
+				i.complain("no argument %s", used[1])
+			}
+		}
 	default:
 		i.complain("unknown instruction %s", in.name)
 	}
@@ -101,7 +115,7 @@ func (i *image) apply(in instruction) {
 
 // from begins a stage. What a stage sets for its processes does not pass to the next one.
 func (i *image) from(words []string) {
-	i.user, i.workdir, i.entrypoint = "root", "/", nil
+	i.user, i.workdir, i.entrypoint, i.args = "root", "/", nil, nil
 	if len(words) == 3 && words[1] == "AS" {
 		i.stages[words[2]] = true
 	}
@@ -137,6 +151,8 @@ func (i *image) atTheEnd() []string {
 		}
 	}
 	expect(strings.Contains(i.run, "CGO_ENABLED=0 go build"), "not a static binary")
+	expect(!regexp.MustCompile(`go build [^&]*-buildvcs=false`).MatchString(i.run), "has no version from the repository")
+	expect(regexp.MustCompile(`git status [^;]*\|\| export GOFLAGS=-buildvcs=false;`).MatchString(i.run), "fails in place of having a hash where there is no repository")
 	expect(len(i.entrypoint) == 1 && strings.Contains(i.run, "-o /root-fs"+i.entrypoint[0]+" ./cmd/lab"),
 		"the entrypoint is not what was built")
 	expect(regexp.MustCompile(`^[1-9]\d*:[1-9]\d*$`).MatchString(i.user), "runs as root, or as somebody it has no name for")

@@ -68,7 +68,7 @@ func TestAction(t *testing.T) {
 	assert.Equal(t, "composite", a.Runs.Using)
 	for _, s := range a.Runs.Steps {
 		if s.Uses != "" {
-			assert.Regexp(t, `^actions/[a-z-]+@v\d+$`, s.Uses)
+			assert.Regexp(t, `^actions/[a-z-]+@[0-9a-f]{40}$`, s.Uses)
 			assert.Empty(t, s.Run)
 			continue
 		}

@@ -58,6 +58,9 @@ func Check(ctx context.Context, dir string, sink report.Sink) (*Checked, error) 
 func check(ctx context.Context, run *record.Run, histories *Histories, sink report.Sink) (*Checked, error) {
 	recorded := run.Cells
 	run.Command = nil
+	if v := Version(); v != run.Lab {
+		run.Lab += ", judged again by " + v
+	}
 	teller := &teller{run: run, sink: sink, total: len(recorded), known: func(c record.Cell) bool { return c.Known }}
 	if err := teller.tell(report.RunStart, nil); err != nil {
 		return nil, err

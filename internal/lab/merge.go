@@ -76,7 +76,7 @@ func readParts(dirs []string) ([]*record.Run, error) {
 	list := make([]piece, len(runs))
 	for i, run := range runs {
 		list[i] = piece{run.Dir, run.Part, len(run.Cells), []fact{
-			{"lab", run.Lab}, {"server", run.Server}, {"toxiproxy", run.Toxiproxy}, {"seed", strconv.FormatInt(run.Seed, 10)},
+			labOf(run.Lab), {name: "server", value: run.Server}, {name: "toxiproxy", value: run.Toxiproxy}, {name: "seed", value: strconv.FormatInt(run.Seed, 10)},
 		}}
 	}
 	if err := fit(list); err != nil {
@@ -94,8 +94,12 @@ type piece struct {
 	facts []fact
 }
 
-// fact is something that all parts of a whole have in common.
-type fact struct{ name, value string }
+// fact is something that all parts of a whole have in common, and what to do if they have not.
+type fact struct{ name, value, remedy string }
+
+func labOf(version string) fact {
+	return fact{"lab", version, "; run all parts by one build of the lab, or by builds of one source from a clone or with -trimpath"}
+}
 
 // fit says why pieces are not the parts of one whole.
 func fit(pieces []piece) error {
@@ -113,7 +117,7 @@ func fit(pieces []piece) error {
 		}
 		for i, f := range p.facts {
 			if want := first.facts[i]; f != want {
-				return notMerged("%s and %s do not belong together: %s %q and %q", first.dir, p.dir, f.name, want.value, f.value)
+				return notMerged("%s and %s do not belong together: %s %q and %q%s", first.dir, p.dir, f.name, want.value, f.value, f.remedy)
 			}
 		}
 		if p.part.Of != first.part.Of {

@@ -154,7 +154,7 @@ func TestMergeRefuses(t *testing.T) {
 		"other cells":     {[]string{first, fewer}, "other cells, scripts or flags; only --shard may differ"},
 		"other seed":      {[]string{first, changed(func(r *record.Run) { r.Seed = 8 })}, `seed "7" and "8"`},
 		"other server":    {[]string{first, changed(func(r *record.Run) { r.Server = "Redis 7" })}, `and "Redis 7"`},
-		"other lab":       {[]string{first, changed(func(r *record.Run) { r.Lab = "v9" })}, `lab "(devel)" and "v9"`},
+		"other lab":       {[]string{first, changed(func(r *record.Run) { r.Lab = "v9" })}, `" and "v9"; run all parts by one build of the lab`},
 		"no part":         {[]string{first, changed(func(r *record.Run) { r.Part = nil })}, "not a part but a whole run"},
 		"places outside":  {[]string{first, changed(func(r *record.Run) { r.Part.Places[0] = 999 })}, "has been damaged"},
 		"places twice":    {[]string{first, changed(func(r *record.Run) { r.Part.Places[0] = r.Part.Places[1] })}, "twice"},

@@ -147,7 +147,7 @@ func MergePoints(dirs []string, kept Results) (*BreakingPoints, error) {
 			return nil, notMerged("%s: this search has not finished; run the part again", dir)
 		}
 		records[i] = record
-		pieces[i] = piece{dir, record.Part, len(record.Lines), []fact{{"lab", record.Lab}, {"states", strconv.Itoa(record.States)}}}
+		pieces[i] = piece{dir, record.Part, len(record.Lines), []fact{labOf(record.Lab), {name: "states", value: strconv.Itoa(record.States)}}}
 	}
 	if err := fit(pieces); err != nil {
 		return nil, err

@@ -15,13 +15,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/version"
 )
 
 // Plan says what to run, where, and who is told.
@@ -117,23 +117,8 @@ func (p Plan) record() *record.Run {
 	return run
 }
 
-// Version is that of the lab, as far as the build knows it.
-func Version() string {
-	const module = "github.com/locklab/locklab"
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "(devel)"
-	}
-	version := info.Main.Version
-	if info.Main.Path != module {
-		for _, dep := range info.Deps {
-			if dep.Path == module {
-				version = dep.Version
-			}
-		}
-	}
-	return cmp.Or(version, "(devel)")
-}
+// Version is that of this build of the lab; builds of different source have different ones.
+func Version() string { return version.String() }
 
 // carryOut runs the cells and reports them as they end.
 func (p Plan) carryOut(ctx context.Context, run *record.Run, results *results, world World) error {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -71,7 +72,7 @@ func TestPagesAreListed(t *testing.T) {
 		}
 	}
 	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#([^)]*))?\)`)
-	for _, page := range append(pages, readme, "../../ARCHITECTURE.md", "../../CONTRIBUTING.md") {
+	for _, page := range append(pages, readme, "../../ARCHITECTURE.md", "../../CONTRIBUTING.md", "../../SECURITY.md", "../../CHANGELOG.md") {
 		for _, m := range link.FindAllStringSubmatch(pageText(t, page), -1) {
 			target := filepath.Join(filepath.Dir(page), m[1])
 			_, err := os.Stat(target)
@@ -83,6 +84,24 @@ func TestPagesAreListed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNamedFilesExist: a page that sends its reader to a file of the code names it by its path from the top of the repository.
+func TestNamedFilesExist(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	named := regexp.MustCompile("`((?:[a-z]+/)+[a-z_]+\\.(?:go|txt|lab))[:`]")
+	files := 0
+	for _, page := range append(pages, readme, "../../ARCHITECTURE.md", "../../CONTRIBUTING.md", "../../SECURITY.md") {
+		for _, m := range named.FindAllStringSubmatch(pageText(t, page), -1) {
+			if top, _, _ := strings.Cut(m[1], "/"); slices.Contains([]string{"runtime", "time"}, top) {
+				continue // Go's own
+			}
+			require.FileExists(t, filepath.Join("../..", m[1]), page)
+			files++
+		}
+	}
+	require.Greater(t, files, 40)
 }
 
 // headings are the anchors of a page.

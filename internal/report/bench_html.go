@@ -21,7 +21,7 @@ func BenchHTML(w io.Writer, r *bench.Record) error {
 	if err != nil {
 		return fmt.Errorf("report: bench template: %w", err)
 	}
-	page := benchPage{Title: benchTitle(r), Facts: benchFacts(r), Started: r.Started.UTC().Format("2006-01-02 15:04:05 MST"), Command: clean(strings.Join(r.Command, " "))}
+	page := benchPage{Title: benchTitle(r), Lab: clean(r.Lab), Facts: benchFacts(r), Started: r.Started.UTC().Format("2006-01-02 15:04:05 MST"), Command: clean(strings.Join(r.Command, " "))}
 	for _, s := range r.Surprises() {
 		page.Surprises = append(page.Surprises, clean(s))
 	}
@@ -38,10 +38,10 @@ func BenchHTML(w io.Writer, r *bench.Record) error {
 }
 
 type benchPage struct {
-	Title, Started, Command string
-	Facts                   []fact
-	Surprises               []string
-	Sections                []benchSection
+	Title, Started, Command, Lab string
+	Facts                        []fact
+	Surprises                    []string
+	Sections                     []benchSection
 }
 
 type benchSection struct {

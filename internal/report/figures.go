@@ -79,6 +79,7 @@ func benchFacts(r *bench.Record) []fact {
 		took += ", interrupted: what is known is shown"
 	}
 	return []fact{
+		{"lab", clean(r.Lab)},
 		{"server", clean(r.Server)},
 		{"machine", fmt.Sprintf("%s, %s", plural(r.Cores, "core", "cores"), clean(r.Platform))},
 		{"clients", clean(r.Clients)},

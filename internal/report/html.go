@@ -42,6 +42,7 @@ func HTML(w io.Writer, run *record.Run, histories Histories) error {
 }
 
 type page struct {
+	Lab       string // its version
 	Run       *record.Run
 	Facts     []fact
 	Counts    counts
@@ -103,7 +104,7 @@ func (f fact) Value() string { return f.value }
 
 func newPage(run *record.Run, histories Histories) *page {
 	m := newMatrix(run.Cells)
-	p := &page{Run: run, Facts: facts(run), Counts: countCells(run.Cells), Legend: m.seen(), histories: histories}
+	p := &page{Lab: clean(run.Lab), Run: run, Facts: facts(run), Counts: countCells(run.Cells), Legend: m.seen(), histories: histories}
 	for _, lock := range m.columns() {
 		p.Locks = append(p.Locks, clean(lock))
 	}

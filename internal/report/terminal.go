@@ -137,7 +137,7 @@ func (t *Terminal) start(b *strings.Builder, e Event) {
 }
 
 func (t *Terminal) facts(b *strings.Builder, e Event) {
-	fmt.Fprintf(b, "%s\n", t.paint.bold("Lock Lab "+clean(e.Run.Lab)))
+	fmt.Fprintf(b, "%s\n", t.paint.bold("Lock Lab"))
 	for _, f := range facts(e.Run) {
 		fmt.Fprintf(b, "  %-10s %s\n", f.name, f.value)
 	}
@@ -150,6 +150,7 @@ type fact struct{ name, value string }
 // facts says what a run ran on; values are clean, and empty ones are left out.
 func facts(run *record.Run) []fact {
 	all := []fact{
+		{"lab", run.Lab},
 		{"run", run.ID},
 		{"seed", fmt.Sprint(run.Seed)},
 		{"world", run.World},
@@ -255,7 +256,7 @@ func (t *Terminal) end(b *strings.Builder, e Event) {
 	if !e.Run.Finished {
 		fmt.Fprintf(b, "%s ", t.paint.alarm(fmt.Sprintf("CUT SHORT after %d of %s.", whole(cells), plural(e.Total, "cell", "cells"))))
 	}
-	fmt.Fprintf(b, "%s\n", t.paint.bold(countCells(cells).String()+" in "+duration(t.took())))
+	fmt.Fprintf(b, "%s%s\n", t.paint.bold(countCells(cells).String()+" in "+duration(t.took())), t.paint.dim(", by lab "+clean(e.Run.Lab)))
 	t.next(b, e.Run, m)
 }
 

@@ -37,7 +37,7 @@ func (l *lock) release(op *client.Operation) (bool, error) { return said(l.Unloc
 func (l *lock) renew(op *client.Operation) (bool, error)   { return said(l.ExtendContext(op)) }
 
 func main() {
-	hello := map[string]any{"name": "redsync", "about": "redsync 4.18.0 on go-redis 9.23.0"}
+	hello := map[string]any{"name": "redsync", "about": "redsync 4.18.1 on go-redis 9.23.0"}
 	hello["promises"] = []string{"exclusion", "ends-with-lease", "release-by-owner", "renew-by-owner", "crash-safe", "ignores-clocks"}
 	verbs := client.Verbs[*lock]{"release": (*lock).release}
 	verbs["acquire"], verbs["renew"] = redisclient.Limited((*lock).acquire), redisclient.Limited((*lock).renew)
