@@ -32,11 +32,8 @@ func TestReleaseConfiguration(t *testing.T) {
 	assert.Empty(t, releaseProblems(t, text))
 	var config struct {
 		Builds []struct {
-			Main, Binary  string
-			Goos, Goarch  []string
-			Flags, Env    []string
-			Ldflags       []string
-			Mod_timestamp string
+			Main              string
+			Goos, Goarch, Env []string
 		}
 		Archives []struct{ Files []string }
 		Release  struct{ Disable bool }
@@ -57,6 +54,7 @@ func TestReleaseConfiguration(t *testing.T) {
 		assert.Contains(t, config.Archives[0].Files, file)
 	}
 	assert.True(t, config.Release.Disable, "nothing is published from here")
+	assert.Contains(t, read(t, ".gitignore"), "\n/dist/\n", "else what goreleaser makes counts as a change, and no archive is by the tag")
 }
 
 func TestReleaseProblemsAreSeen(t *testing.T) {

@@ -73,7 +73,8 @@ func (s *schema) problems(defs map[string]*schema, at string, value any) []strin
 	if kind := kindOf(value); s.Type != "" && s.Type != kind && (s.Type != "number" || kind != "integer") {
 		return []string{fmt.Sprintf("%s: is a %s, not a %s", at, kind, s.Type)}
 	}
-	if s.Enum != nil && !slices.Contains(s.Enum, value) {
+	same := func(one any) bool { return fmt.Sprint(one) == fmt.Sprint(value) } // YAML's 2 is an int, JSON's is not
+	if s.Enum != nil && !slices.ContainsFunc(s.Enum, same) {
 		return []string{fmt.Sprintf("%s: %v is none of %v", at, value, s.Enum)}
 	}
 	var problems []string

@@ -349,7 +349,7 @@ func TestDocumentedWorkflow(t *testing.T) {
 		}
 		for _, s := range job.Steps {
 			if s.Uses != "./locklab" {
-				assert.Regexp(t, `^actions/[a-z-]+@v\d+$`, s.Uses, "nothing else is published")
+				assert.Regexp(t, `^actions/[a-z-]+@[0-9a-f]{40}$`, s.Uses, "nothing else is published")
 				continue
 			}
 			used++

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 )
 
@@ -60,8 +61,9 @@ func of(info *debug.BuildInfo, hash func() string) string {
 	if day, _, ok := strings.Cut(set["vcs.time"], "T"); ok {
 		commit = strings.ReplaceAll(day, "-", "") + "." + revision
 	}
+	replaced := func(dep *debug.Module) bool { return dep.Sum == "" } // by a directory, as in a workspace
 	switch {
-	case set["vcs.modified"] != "false":
+	case set["vcs.modified"] != "false" || slices.ContainsFunc(info.Deps, replaced):
 		return Number + "-dev+" + commit + ".dirty." + hash()
 	case lab.Version == "" || lab.Version == "(devel)" || strings.HasSuffix(lab.Version, revision): // no tag, or a pseudo-version
 		return Number + "-dev+" + commit

@@ -114,14 +114,16 @@ func TestModules(t *testing.T) {
 		info debug.BuildInfo
 		want string
 	}{
-		"nothing known":            {debug.BuildInfo{}, "0.1.0-dev+build.HASH"},
-		"installed at a version":   {debug.BuildInfo{Main: main(module, "v0.3.1", "h1:x")}, "0.3.1"},
-		"in another program":       {debug.BuildInfo{Main: main("example.com/orders", "v2.0.0", ""), Deps: []*debug.Module{{Path: module, Version: "v0.3.1", Sum: "h1:x"}}, Settings: vcs("false")}, "0.3.1"},
-		"replaced there":           {debug.BuildInfo{Main: main("example.com/orders", "v2.0.0", ""), Deps: []*debug.Module{replaced}, Settings: vcs("false")}, "0.1.0-dev+build.HASH"},
-		"a workspace's there":      {debug.BuildInfo{Main: main("example.com/orders", "v2.0.0", ""), Deps: []*debug.Module{{Path: module, Version: "(devel)"}}, Settings: vcs("false")}, "0.1.0-dev+build.HASH"},
-		"no time":                  {debug.BuildInfo{Main: main(module, "v0.1.0", ""), Settings: vcs("false")}, "0.1.0+abababababab"},
-		"not known to be the same": {debug.BuildInfo{Main: main(module, "v0.1.0", ""), Settings: vcs("")}, "0.1.0-dev+abababababab.dirty.HASH"},
-		"no tag and no number":     {debug.BuildInfo{Main: main(module, "(devel)", ""), Settings: vcs("false")}, "0.1.0-dev+abababababab"},
+		"nothing known":               {debug.BuildInfo{}, "0.1.0-dev+build.HASH"},
+		"installed at a version":      {debug.BuildInfo{Main: main(module, "v0.3.1", "h1:x")}, "0.3.1"},
+		"in another program":          {debug.BuildInfo{Main: main("example.com/orders", "v2.0.0", ""), Deps: []*debug.Module{{Path: module, Version: "v0.3.1", Sum: "h1:x"}}, Settings: vcs("false")}, "0.3.1"},
+		"replaced there":              {debug.BuildInfo{Main: main("example.com/orders", "v2.0.0", ""), Deps: []*debug.Module{replaced}, Settings: vcs("false")}, "0.1.0-dev+build.HASH"},
+		"a workspace's there":         {debug.BuildInfo{Main: main("example.com/orders", "v2.0.0", ""), Deps: []*debug.Module{{Path: module, Version: "(devel)"}}, Settings: vcs("false")}, "0.1.0-dev+build.HASH"},
+		"no time":                     {debug.BuildInfo{Main: main(module, "v0.1.0", ""), Settings: vcs("false")}, "0.1.0+abababababab"},
+		"a dependency in a workspace": {debug.BuildInfo{Main: main(module, "v0.1.0", ""), Deps: []*debug.Module{{Path: "example.com/b", Version: "(devel)"}}, Settings: vcs("false")}, "0.1.0-dev+abababababab.dirty.HASH"},
+		"published dependencies":      {debug.BuildInfo{Main: main(module, "v0.1.0", ""), Deps: []*debug.Module{{Path: "example.com/b", Version: "v1.0.0", Sum: "h1:y"}}, Settings: vcs("false")}, "0.1.0+abababababab"},
+		"not known to be the same":    {debug.BuildInfo{Main: main(module, "v0.1.0", ""), Settings: vcs("")}, "0.1.0-dev+abababababab.dirty.HASH"},
+		"no tag and no number":        {debug.BuildInfo{Main: main(module, "(devel)", ""), Settings: vcs("false")}, "0.1.0-dev+abababababab"},
 	}
 	for name, test := range tests {
 		assert.Equal(t, test.want, of(&test.info, func() string { return "HASH" }), name)
