@@ -15,7 +15,6 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/kits"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/lab"
@@ -60,9 +59,7 @@ func adapter(t *testing.T, variation string) play.Subject {
 // beside is the subject of a client in a file beside a kit, which the program runs.
 func beside(t *testing.T, kit, program, file, source string) play.Subject {
 	t.Helper()
-	if racing.Enabled {
-		t.Skip("the clients are processes without a race detector")
-	}
+	longUnlessPython(t, kit)
 	needs.Program(t, kit, program)
 	found, _ := kits.Find(kit)
 	dir := t.TempDir()
@@ -320,6 +317,7 @@ C2  release => ok
 		assert.Equal(t, "safe", cell.Verdict.String(), cell.Verdict.Reason)
 	})
 	t.Run("storm", func(t *testing.T) {
+		needs.Long(t, "a storm of six seconds")
 		t.Parallel()
 		run, err := storms(t.Context(), t, adapter(t, helpless), 7)
 		require.NoError(t, err)
@@ -427,6 +425,7 @@ const stormsEnough = 5
 
 // TestStormsOfClients: a storm finds what is wrong with a lock of one's own, and nothing in a sound one, on one server and on three.
 func TestStormsOfClients(t *testing.T) {
+	needs.Long(t, "storms of six seconds")
 	t.Parallel()
 	const blind = `
 class Blind(Lock):
@@ -462,6 +461,7 @@ locklab.serve(Sharded, name="sharded", promises=PROMISES, servers="one")
 
 // TestAStormThatIsCutShortEnds: also beside a client that answers nothing any more.
 func TestAStormThatIsCutShortEnds(t *testing.T) {
+	needs.Long(t, "a storm")
 	t.Parallel()
 	hangs := filepath.Join(t.TempDir(), "hangs")
 	subject := adapter(t, fmt.Sprintf(`

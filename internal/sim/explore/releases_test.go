@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // voting is a lock on a majority whose release takes a lost reply for a refusal.
@@ -47,12 +47,9 @@ func TestAReleaseOfAMajorityAnsweredNoIsFound(t *testing.T) {
 }
 
 func TestTheJudgesAgreeOnReleasesOfAMajority(t *testing.T) {
-	sparesMemory(t)
+	needs.Long(t, "searches that take much memory")
 	t.Parallel()
-	walks := 30
-	if racing.Enabled {
-		walks = 5
-	}
+	walks := needs.Count(t, "random paths", 5, 30)
 	for _, servers := range []int{2, 3} {
 		t.Run(strconv.Itoa(servers), func(t *testing.T) {
 			t.Parallel()
