@@ -18,6 +18,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
@@ -111,6 +112,7 @@ func TestAStormCatchesALock(t *testing.T) {
 
 // TestAStuckLockIsCaught: whoever crashes with a lock that has no lease keeps it for ever.
 func TestAStuckLockIsCaught(t *testing.T) {
+	needs.Long(t, "a storm")
 	s := openStage(t, nil)
 	cell := s.Run(t.Context(), stormCase(t, "setnx-del", storm.Params{
 		Seed: 1, Clients: 2, For: 4 * time.Second, Faults: []faults.Kind{faults.Crash},
@@ -196,6 +198,7 @@ func TestAHoldersReleaseIsCaught(t *testing.T) {
 
 // TestAStormLeavesNoProcess: those that came in the place of crashed ones end with the world, too.
 func TestAStormLeavesNoProcess(t *testing.T) {
+	needs.Long(t, "a storm")
 	dir := t.TempDir()
 	t.Setenv(pids, dir)
 	s := openStage(t, nil)
@@ -266,6 +269,7 @@ func TestAFullHistoryEndsAStorm(t *testing.T) {
 // TestAStormEndsWhereNoReleaseIsAnswered: in the quiet phase no fault hinders a release, so it is not retried for long. The storm reports its
 // progress meanwhile.
 func TestAStormEndsWhereNoReleaseIsAnswered(t *testing.T) {
+	needs.Long(t, "a storm")
 	s := openStage(t, nil)
 	plan := storm.New(storm.Params{Seed: 1, Clients: 2, Handles: 1, For: 2 * time.Second, Lease: 300 * time.Millisecond})
 	cs := lab.StormCase(foreign("setpx-lua", "hang release"), plan, history.Counter, 1)
