@@ -30,6 +30,7 @@ var asItIs struct {
 
 func TestMain(m *testing.M) {
 	lab.Serve()
+	needs.SideBySide(6)
 	code, err := inDirectory(m.Run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,8 +1,12 @@
 package needs
 
 import (
+	"flag"
 	"os"
+	"strconv"
 	"testing"
+
+	"github.com/locklab/locklab/internal/racing"
 )
 
 // switchName names the environment variable that is 1 where tests run in full, as in .ci/run.
@@ -27,4 +31,12 @@ func Count(t testing.TB, things string, few, all int) int {
 	}
 	t.Logf("long: %d of %d %s; %s=1 takes all", few, all, things, switchName)
 	return few
+}
+
+// SideBySide has so many parallel tests of a package run at a time, for packages whose tests wait more than they compute. It is called before the flags
+// are read, so that -parallel has the last word. With the race detector they compute more, and it does nothing.
+func SideBySide(tests int) {
+	if !racing.Enabled {
+		_ = flag.Set("test.parallel", strconv.Itoa(tests)) // go test has the flag
+	}
 }

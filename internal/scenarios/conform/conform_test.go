@@ -20,6 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	lab.Serve()
+	needs.SideBySide(6)
 	os.Exit(m.Run())
 }
 

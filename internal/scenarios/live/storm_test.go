@@ -46,6 +46,7 @@ func countEvents(events []history.Event, match func(history.Event) bool) (n int)
 // TestStorm: every kind of fault strikes, clients that crash come back, then all faults end and every client acquires once more. A
 // sound lock keeps its promises.
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	s := openStage(t, nil)
 	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 4, Clients: 4, Handles: 1, For: 5 * time.Second, Faults: storm.Kinds()})
 	cell := s.Run(t.Context(), cs)
@@ -217,6 +218,7 @@ func TestAStormLeavesNoProcess(t *testing.T) {
 
 // TestAStormIsCutShort: what it showed counts; that it showed nothing does not. Nothing is left behind.
 func TestAStormIsCutShort(t *testing.T) {
+	t.Parallel()
 	s := openStage(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
@@ -232,6 +234,7 @@ func TestAStormIsCutShort(t *testing.T) {
 
 // TestAStormIsHeardOf while it goes on.
 func TestAStormIsHeardOf(t *testing.T) {
+	t.Parallel()
 	s := openStage(t, nil)
 	var heard []time.Duration
 	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: 2500 * time.Millisecond})

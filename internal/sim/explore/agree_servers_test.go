@@ -12,12 +12,11 @@ import (
 func TestTheJudgesAgreeOnEvenNumbersOfServers(t *testing.T) {
 	needs.Long(t, "searches that take much memory")
 	t.Parallel()
-	walks := needs.Count(t, "random paths", 5, 30)
 	for _, servers := range []int{2, 4} {
 		for _, name := range []string{"redlock", "redlock-no-second-look"} {
 			t.Run(name+" on "+strconv.Itoa(servers), func(t *testing.T) {
 				t.Parallel()
-				walk(t, Config{Lock: lock(t, name), Servers: servers}, walks, func(n checker.Name) bool {
+				walk(t, Config{Lock: lock(t, name), Servers: servers}, 30, func(n checker.Name) bool {
 					return onTheWay(n) && n != checker.WrongfulRenew
 				})
 			})

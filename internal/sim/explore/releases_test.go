@@ -49,11 +49,10 @@ func TestAReleaseOfAMajorityAnsweredNoIsFound(t *testing.T) {
 func TestTheJudgesAgreeOnReleasesOfAMajority(t *testing.T) {
 	needs.Long(t, "searches that take much memory")
 	t.Parallel()
-	walks := needs.Count(t, "random paths", 5, 30)
 	for _, servers := range []int{2, 3} {
 		t.Run(strconv.Itoa(servers), func(t *testing.T) {
 			t.Parallel()
-			shown := walk(t, Config{Lock: voting(servers), Servers: servers}, walks, func(n checker.Name) bool {
+			shown := walk(t, Config{Lock: voting(servers), Servers: servers}, 30, func(n checker.Name) bool {
 				return n != checker.Unfair && n != checker.WrongfulRenew
 			})
 			assert.NotZero(t, shown)
