@@ -14,7 +14,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/timeline"
 )
 
@@ -358,9 +358,7 @@ func tellings(t *testing.T) []told {
 
 // TestMutations makes mistakes in the judges, one at a time. Each must be noticed: by the other judge, or by a story. The table says by whom.
 func TestMutations(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("takes minutes with the race detector, in one goroutine")
-	}
+	needs.Long(t, "a hundred mistakes in the judges")
 	all := tellings(t)
 	for _, h := range all {
 		require.Empty(t, disagreement(h.first, h.second))

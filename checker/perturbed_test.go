@@ -35,7 +35,7 @@ func TestJudgesAgreeOnPerturbedHistories(t *testing.T) {
 		}
 	}
 	seen := make(map[Name]int)
-	for seed := range uint64(max(2, histories()/100)) {
+	for seed := range uint64(max(2, histories(t)/100)) {
 		for n, events := range originals {
 			dice := rand.New(rand.NewPCG(seed, uint64(n)))
 			events = perturbed(dice, events)

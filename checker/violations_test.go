@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"slices"
@@ -12,20 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 var seeds = flag.Int("seeds", 0, "how many seeded histories of each kind are judged; 10,000 take a minute, and .ci/run judges so many")
 
 // histories is how many are judged.
-func histories() int {
-	switch {
-	case *seeds > 0:
-		return *seeds
-	case racing.Enabled || testing.Short():
-		return 50
-	}
-	return 300
+func histories(t *testing.T) int {
+	return cmp.Or(*seeds, needs.Count(t, "seeded histories", 50, 300))
 }
 
 // violation is one thing that a lock, or its client, must not do. do does it, if it is possible now, and returns the event that shows it;
@@ -345,9 +340,9 @@ func TestSeededViolationsAreFound(t *testing.T) {
 	for name, v := range violations {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			done := 0
-			for seed := uint64(0); done < histories(); seed++ {
-				require.Less(t, seed, uint64(40*histories()+400), "too few histories allow it")
+			done, all := 0, histories(t)
+			for seed := uint64(0); done < all; seed++ {
+				require.Less(t, seed, uint64(40*all+400), "too few histories allow it")
 				s, event, ends := violated(seed, v)
 				if s == nil {
 					continue
@@ -383,7 +378,7 @@ func TestSeededLegalHistoriesPass(t *testing.T) {
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(histories()) {
+			for seed := range uint64(histories(t)) {
 				s := legalSeeded(seed)
 				events := change(seed, s.events)
 				require.Equal(t, Verdict{Kind: Safe}, Judge(events, Options{}), "seed %d, %v\n%s", seed, s, printed(events))
@@ -394,7 +389,7 @@ func TestSeededLegalHistoriesPass(t *testing.T) {
 
 // What changes nothing in a history changes nothing in its verdict.
 func TestSeededVerdictsDoNotDependOnNamesAndTimes(t *testing.T) {
-	each := max(1, histories()/len(violations))
+	each := max(1, histories(t)/len(violations))
 	for name, change := range legalChanges {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -21,14 +22,14 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/scenarios"
 )
 
 var (
-	mutants    = flag.Int("mutants", 500, "how many damaged histories are read by TestMutants; of other kinds a part")
+	mutants    = flag.Int("mutants", 0, "how many damaged histories are read by TestMutants, 0: 50, or 500 in full; of other kinds a part")
 	mutantSeed = flag.Uint64("mutant-seed", 1, "the first seed of TestMutants")
 )
 
@@ -60,11 +61,7 @@ func TestMutants(t *testing.T) {
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			damage, total := kind.make(t), &tally{codes: map[int]int{}, clock: startRunClock(t)}
-			all := *mutants / kind.part
-			if racing.Enabled {
-				all /= 25 // one goroutine
-			}
-			all = max(1, all)
+			all := max(1, cmp.Or(*mutants, needs.Count(t, "damaged histories", 50, 500))/kind.part)
 			for n := range all {
 				total.read(t, *mutantSeed+uint64(n), damage)
 			}

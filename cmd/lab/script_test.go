@@ -102,12 +102,14 @@ func leftBehind(dir string) []string {
 }
 
 // available is what scripts may need of the machine. What LOCKLAB_REQUIRE names must be there. With race there is the race detector, which is told of
-// the same goroutines by other scripts.
+// the same goroutines by other scripts. With long, tests run in full.
 func available(word string) (bool, error) {
 	var err error
 	switch word {
 	case "race":
 		return racing.Enabled, nil
+	case "long":
+		return needs.Full(), nil
 	case "redis":
 		_, _, err = server.FindRedis()
 	case "zookeeper":

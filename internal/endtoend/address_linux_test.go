@@ -20,6 +20,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/needs"
 )
 
 var foreignKeys = flag.Int("foreign", 3000, "`N` keys of others are on the server of TestMonitorAtAnAddress")
@@ -30,6 +32,7 @@ const slow = 10 * time.Millisecond
 // TestMonitorAtAnAddress reads what MONITOR shows of a run and a storm at an address: only keys of a cell are named, beside what docs/safety.md
 // lists as asked of the server. No command looks for keys, and none is left.
 func TestMonitorAtAnAddress(t *testing.T) {
+	needs.Long(t, "two runs and a storm beside many keys")
 	skipRacing(t)
 	n := startNeighbours(t)
 	n.populate(t, *foreignKeys)

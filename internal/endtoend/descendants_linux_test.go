@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // daemons is a client whose descendants leave its process group: one keeps the client's output open, one clears its environment, and one
@@ -54,6 +56,9 @@ func TestDescendantsThatLeaveTheirGroup(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			if name != "the run ends" {
+				needs.Long(t, "the same at a signal")
+			}
 			t.Parallel()
 			count := "1"
 			if test.code != 0 {

@@ -164,6 +164,9 @@ func TestOutsideServers(t *testing.T) {
 	}
 	for name, wiring := range tests {
 		t.Run(name, func(t *testing.T) {
+			if name != "on loopback" {
+				needs.Long(t, "one more wiring")
+			}
 			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "links.lab"), []byte(links), 0o600))
 			args := n.args("links.lab", "acquire-reply-lost", "late-acquire", "server-clock-jumps", "redis-restarts-empty",

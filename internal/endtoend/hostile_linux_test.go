@@ -80,14 +80,19 @@ func TestHostileClients(t *testing.T) {
 	skipRacing(t)
 	for _, server := range []string{"embedded", "redis-server"} {
 		t.Run(server, func(t *testing.T) {
+			if server != "embedded" {
+				needs.Long(t, "every attack on one more server")
+			}
 			t.Parallel()
-			lab := startHostile(t, server, hostile.All(), sound()...)
+			attacks := hostile.All()
+			attacks = attacks[:needs.Count(t, "attacks", 5, len(attacks))]
+			lab := startHostile(t, server, attacks, sound()...)
 			assert.Equal(t, 2, lab.exitCode(t, 3*patience), lab.said(t))
 			lab.nothingLeft(t, time.Second)
 			lab.noneWithoutMark(t)
 			assert.Empty(t, read(t, lab.err))
 			cells := resultsOf(t, lab).Cells
-			require.Len(t, cells, len(sound())+2*len(hostile.All()))
+			require.Len(t, cells, len(sound())+2*len(attacks))
 			for _, cell := range cells {
 				judged(t, cell, verdictOn(cell.Scenario))
 			}
@@ -97,6 +102,7 @@ func TestHostileClients(t *testing.T) {
 
 // TestHostileClientsOfReplicas: the attacks that are about replicas, or on the server that has them.
 func TestHostileClientsOfReplicas(t *testing.T) {
+	needs.Long(t, "hostile clients of a server with a replica")
 	skipRacing(t)
 	t.Parallel()
 	attacks := attacksOf(t, "replicaof", "failover", "sync", "shutdown", "client-kill", "empty-requests")
@@ -112,6 +118,7 @@ func TestHostileClientsOfReplicas(t *testing.T) {
 // TestHostileClientsOfOtherServers: what passes to an etcd is not read, and what passes to a ZooKeeper is read otherwise. The client has no lock
 // there but one in its memory: its cell is judged as that, or unknown.
 func TestHostileClientsOfOtherServers(t *testing.T) {
+	needs.Long(t, "hostile clients of an etcd and of a ZooKeeper")
 	skipRacing(t)
 	byProtocol := attacksOf(t, "no-protocol", "notices", "answers-twice", "closes-stdout")
 	attacks := append(attacksOf(t, "no-resp", "half-commands", "connections", "ignores-exit", "descendants", "late-child"), byProtocol...)
@@ -150,6 +157,7 @@ func attacksOf(t *testing.T, names ...string) (attacks []hostile.Attack) {
 
 // TestAProcessWithDescendantsServesNoOtherCell: they keep its pipes, so that the lab would wait for a client that has closed its own.
 func TestAProcessWithDescendantsServesNoOtherCell(t *testing.T) {
+	needs.Long(t, "waits for clients that do not end")
 	skipRacing(t)
 	t.Parallel()
 	attacks := attacksOf(t, "descendants", "closes-stdout", "late-child", "closes-stdin")
@@ -201,6 +209,9 @@ func TestEndlessScriptsEnd(t *testing.T) {
 	for name, test := range tests {
 		for _, server := range []string{"embedded", "redis-server"} {
 			t.Run(name+" "+server, func(t *testing.T) {
+				if name != "SIGTERM" || server != "embedded" {
+					needs.Long(t, "one more way to end it")
+				}
 				t.Parallel()
 				lab := startHostile(t, server, []hostile.Attack{endless}, test.args...)
 				lab.awaitBusyServer(t)

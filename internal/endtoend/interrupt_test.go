@@ -38,6 +38,9 @@ func TestInterruptedLab(t *testing.T) {
 			if strings.Contains(name, "redis-server") {
 				needs.Found(t, "redis", server.FindRedis)
 			}
+			if name != "Ctrl-C" {
+				needs.Long(t, "one more way to end it")
+			}
 			t.Parallel()
 			lab := start(t, append([]string{"run", "--json"}, test.args...)...)
 			lab.awaitCells(t, enough)

@@ -29,6 +29,9 @@ import (
 func TestInterruptedStorm(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
+			if name != "SIGINT" {
+				needs.Long(t, "one more signal")
+			}
 			t.Parallel()
 			lab := start(t, "storm", "--lock", "setpx-getdel,setpx-lua", "--faults", "pause", "--for", "40s", "--seed", "1")
 			for _, lock := range []string{"setpx-getdel.1", "setpx-lua.1"} {
@@ -96,6 +99,9 @@ func TestKilledRunElsewhere(t *testing.T) {
 	}
 	for name, args := range tests {
 		t.Run(name, func(t *testing.T) {
+			if name != "an address" {
+				needs.Long(t, "one more setting")
+			}
 			lab := start(t, append([]string{"run", "--all", "--json"}, args...)...)
 			lab.awaitCells(t, 20)
 			require.NoError(t, lab.cmd.Process.Kill())

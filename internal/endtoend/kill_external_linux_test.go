@@ -12,6 +12,8 @@ import (
 	toxiproxy "github.com/Shopify/toxiproxy/v2/client"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // TestKilledLabLeavesNothingAtOutsideServers kills the lab with SIGKILL while it uses a Redis and a toxiproxy that are not its own.
@@ -23,10 +25,7 @@ func TestKilledLabLeavesNothingAtOutsideServers(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	rounds := 10
-	if testing.Short() {
-		rounds = 3
-	}
+	rounds := needs.Count(t, "rounds", 2, 10)
 	late := 0
 	for round := range rounds {
 		moment := time.Duration(random.Int64N(int64(500 * time.Millisecond)))

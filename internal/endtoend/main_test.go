@@ -16,6 +16,7 @@ import (
 
 	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/hostile"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 )
 
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 	case "hostile":
 		exitWith(hostile.Run(os.Stdin, os.Stdout))
 	}
+	needs.SideBySide(4)
 	code, err := withLab(m.Run)
 	if err != nil {
 		exitWith(err)

@@ -83,6 +83,7 @@ func (s theirs) runID(t *testing.T) string {
 // TestRestartCommand: scripts that restart, stop and fail over a server come at an address to what they come to elsewhere. The server outlives the lab, and
 // has what others have there.
 func TestRestartCommand(t *testing.T) {
+	needs.Long(t, "restarts a server in 28 cells")
 	s := startTheirs(t)
 	first := s.runID(t)
 	lab := start(t, "run", "take-turns", "redis-restarts-empty", "redis-down", "fail-over-before-replication", "fails-over-and-back", "no-replica-acknowledges", "one-restarts-empty",
@@ -110,6 +111,9 @@ func TestRestartCommandsThatFail(t *testing.T) {
 		"does not know": {s.script + " quick", "--restart-command stop: exit status 1: what is quick?"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "does nothing" {
+				needs.Long(t, "waits for ten seconds")
+			}
 			lab := start(t, "run", "redis-restarts-empty", "--lock", "setpx-lua", "--server", s.addr, "--restart-command", test.command, "--json", "--out", "out")
 			require.Equal(t, 3, lab.exitCode(t, 2*patience), lab.said(t))
 			run, err := report.ReadRun(filepath.Join(lab.dir, "out"))
@@ -135,6 +139,9 @@ server comes back
 func TestKilledLabStartsTheServerAgain(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
 		t.Run(signal.String(), func(t *testing.T) {
+			if signal != syscall.SIGKILL {
+				needs.Long(t, "the same at an interrupt")
+			}
 			s := startTheirs(t)
 			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "down.lab"), []byte(goesDown), 0o600))

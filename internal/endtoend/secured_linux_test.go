@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/certs"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/report"
 )
 
@@ -79,6 +80,9 @@ func TestServersThatAskForAPassword(t *testing.T) {
 			"--toxiproxy", n.api}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "TLS and database" {
+				needs.Long(t, "one more way to be let in")
+			}
 			t.Setenv("LOCKLAB_PASSWORD", test.env)
 			lab := start(t, append(append([]string{"run", "--json", "-v", "--junit", "junit.xml", "--out", "out"}, test.args...), locks...)...)
 			code := lab.exitCode(t, 3*patience)

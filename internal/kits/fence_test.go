@@ -1,10 +1,7 @@
 package kits_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
@@ -12,8 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/internal/kits"
-	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
@@ -141,23 +136,4 @@ func fencedInGo(t *testing.T) play.Subject {
 
 func fencedInJava(t *testing.T) play.Subject {
 	return changed(t, "java", "Client.java", `return Map.of();`, `return Map.of("fence", Long.valueOf(redis.command("INCR", place.key() + ":fence")));`)
-}
-
-// changed is the client of a kit with other texts in one of its files: each text and what takes its place.
-func changed(t *testing.T, kit, file string, changes ...string) play.Subject {
-	t.Helper()
-	if racing.Enabled {
-		t.Skip("the clients are processes without a race detector")
-	}
-	found, _ := kits.Find(kit)
-	return written(t, found, func(dir string) {
-		path := filepath.Join(dir, file)
-		source, err := os.ReadFile(path)
-		require.NoError(t, err)
-		for change := range slices.Chunk(changes, 2) {
-			require.Contains(t, string(source), change[0])
-			source = []byte(strings.Replace(string(source), change[0], change[1], 1))
-		}
-		require.NoError(t, os.WriteFile(path, source, 0o600))
-	})
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,26 +18,86 @@ import (
 	"github.com/locklab/locklab/internal/kits"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
 
-func TestMain(m *testing.M) {
-	lab.Serve()
-	os.Exit(m.Run())
+// asItIs has a directory for each kit that tests use as it is. Such a kit is prepared once.
+var asItIs struct {
+	sync.Mutex
+	root     string
+	prepared map[string]bool
 }
 
-// written writes a kit, has it changed, prepares it, and returns the subject of its client. A machine that lacks something is passed over.
-func written(t *testing.T, kit kits.Kit, changes ...func(dir string)) play.Subject {
+func TestMain(m *testing.M) {
+	lab.Serve()
+	needs.SideBySide(6)
+	code, err := inDirectory(m.Run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func inDirectory(tests func() int) (code int, err error) {
+	asItIs.prepared = map[string]bool{}
+	if asItIs.root, err = os.MkdirTemp("", "locklab-kits-"); err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(asItIs.root)
+	return tests(), nil
+}
+
+// written is the subject of a kit's client.
+func written(t *testing.T, kit kits.Kit) play.Subject {
 	t.Helper()
+	longUnlessPython(t, kit.Name)
+	asItIs.Lock()
+	defer asItIs.Unlock()
+	dir := filepath.Join(asItIs.root, kit.Name)
+	if !asItIs.prepared[kit.Name] {
+		require.NoError(t, os.RemoveAll(dir))
+		prepare(t, kit, dir, func() {})
+		asItIs.prepared[kit.Name] = true
+	}
+	return client(kit, dir)
+}
+
+// changed is the client of a kit with other texts in one of its files: each text and what takes its place.
+func changed(t *testing.T, name, file string, changes ...string) play.Subject {
+	t.Helper()
+	longUnlessPython(t, name)
+	kit, _ := kits.Find(name)
 	dir := filepath.Join(t.TempDir(), "mylock")
+	prepare(t, kit, dir, func() {
+		path := filepath.Join(dir, file)
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for change := range slices.Chunk(changes, 2) {
+			require.Contains(t, string(source), change[0])
+			source = []byte(strings.Replace(string(source), change[0], change[1], 1))
+		}
+		require.NoError(t, os.WriteFile(path, source, 0o600))
+	})
+	return client(kit, dir)
+}
+
+// longUnlessPython leaves out of the quick run what is shown by the kit for Python, too, which needs no compiler.
+func longUnlessPython(t *testing.T, kit string) {
+	t.Helper()
+	if kit != "python" {
+		needs.Long(t, "a client by the kit "+kit)
+	}
+}
+
+// prepare writes a kit, has it changed, and prepares it. A machine that lacks something is passed over.
+func prepare(t *testing.T, kit kits.Kit, dir string, change func()) {
+	t.Helper()
 	names, err := kit.Write(dir)
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
-	for _, change := range changes {
-		change(dir)
-	}
+	change()
 	switch kit.Name {
 	case "python": // tests install nothing for the machine's Python
 		needs.Part(t, "python", exec.Command("python3", "-c", "import redis").Run())
@@ -50,14 +111,14 @@ func written(t *testing.T, kit kits.Kit, changes ...func(dir string)) play.Subje
 			needs.Part(t, kit.Name, fmt.Errorf("%s: %w\n%s", kit.Prepare, err, out))
 		}
 	}
+}
+
+func client(kit kits.Kit, dir string) play.Subject {
 	return play.Subject{Argv: []string{"/bin/sh", "-c", "exec " + fmt.Sprintf(kit.Command, dir)}}
 }
 
 // TestKitsWork: the client of each kit keeps to the protocol, and its lock breaks none of its promises, as they are.
 func TestKitsWork(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("the clients are processes without a race detector")
-	}
 	for _, kit := range kits.All() {
 		t.Run(kit.Name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -31,6 +32,7 @@ C1  arrives late
 
 // TestWhatAKitShowsIsShrunk: of what a lock on the kit for Go has shown, the steps remain that it takes.
 func TestWhatAKitShowsIsShrunk(t *testing.T) {
+	needs.Long(t, "builds a client in Go and shrinks what it shows")
 	t.Parallel()
 	subject, err := lab.Meet(t.Context(), lab.Setting{}, changed(t, "go", "main.go", "const release", "const _",
 		"return l.redis.Eval(op, release, []string{l.Key}, l.token).Bool()", "n, err := l.redis.Del(op, l.Key).Result(); return n == 1, err"))

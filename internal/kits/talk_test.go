@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/kits"
-	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
@@ -114,9 +113,6 @@ func silent(t *testing.T) string {
 // TestCancelledOperationsEnd: at whatever moment an operation is cancelled, it is answered, and the next one has its connections.
 func TestCancelledOperationsEnd(t *testing.T) {
 	t.Parallel()
-	if racing.Enabled {
-		t.Skip("the clients are processes without a race detector")
-	}
 	for _, name := range []string{"go", "java", "node", "python"} {
 		kit, _ := kits.Find(name)
 		t.Run(name, func(t *testing.T) {

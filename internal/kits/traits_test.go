@@ -16,7 +16,6 @@ import (
 	"github.com/locklab/locklab/internal/kits"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
@@ -61,9 +60,7 @@ func adapter(t *testing.T, variation string) play.Subject {
 // beside is the subject of a client in a file beside a kit, which the program runs.
 func beside(t *testing.T, kit, program, file, source string) play.Subject {
 	t.Helper()
-	if racing.Enabled {
-		t.Skip("the clients are processes without a race detector")
-	}
+	longUnlessPython(t, kit)
 	needs.Program(t, kit, program)
 	found, _ := kits.Find(kit)
 	dir := t.TempDir()
@@ -321,6 +318,7 @@ C2  release => ok
 		assert.Equal(t, "safe", cell.Verdict.String(), cell.Verdict.Reason)
 	})
 	t.Run("storm", func(t *testing.T) {
+		needs.Long(t, "a storm of six seconds")
 		t.Parallel()
 		run, err := storms(t.Context(), t, adapter(t, helpless), 7)
 		require.NoError(t, err)
@@ -428,6 +426,7 @@ const stormsEnough = 5
 
 // TestStormsOfClients: a storm finds what is wrong with a lock of one's own, and nothing in a sound one, on one server and on three.
 func TestStormsOfClients(t *testing.T) {
+	needs.Long(t, "storms of six seconds")
 	t.Parallel()
 	const blind = `
 class Blind(Lock):
@@ -463,6 +462,7 @@ locklab.serve(Sharded, name="sharded", promises=PROMISES, servers="one")
 
 // TestAStormThatIsCutShortEnds: also beside a client that answers nothing any more.
 func TestAStormThatIsCutShortEnds(t *testing.T) {
+	needs.Long(t, "a storm")
 	t.Parallel()
 	hangs := filepath.Join(t.TempDir(), "hangs")
 	subject := adapter(t, fmt.Sprintf(`

@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
@@ -47,9 +47,7 @@ func judgedByPromises(t *testing.T, locks []impls.Spec, promises func(impls.Spec
 // anywhere, and every lock with a known bug breaks one somewhere, though nothing says beforehand which are which.
 func TestPromisesTellSoundLocksFromBrokenOnes(t *testing.T) {
 	locks := impls.All()
-	if racing.Enabled {
-		locks = locks[:8]
-	}
+	locks = locks[:needs.Count(t, "locks", 8, len(locks))]
 	found := judgedByPromises(t, locks, func(spec impls.Spec) []impls.Promise { return spec.Promises })
 	for _, spec := range locks {
 		if spec.Bug == "" {

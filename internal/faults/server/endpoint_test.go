@@ -185,6 +185,7 @@ func TestServersThatAskForCredentials(t *testing.T) {
 
 // Why a server does not let the lab in is one line that says what to do, and shows no secret.
 func TestWhyAServerDoesNotLetTheLabIn(t *testing.T) {
+	t.Parallel()
 	g := startGuarded(t)
 	none := startRedis(t)
 	silent := answering(t, "silence")

@@ -12,6 +12,7 @@ import (
 )
 
 func TestEnsemble(t *testing.T) {
+	needs.Long(t, "three ZooKeepers")
 	t.Parallel()
 	needs.Found(t, "zookeeper", FindZooKeeper)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestPostgres(t *testing.T) {
+	needs.Long(t, "makes a PostgreSQL")
 	t.Parallel()
 	needs.Found(t, "postgres", FindPostgres)
 	ctx, guard := bounded(t), startGuard(t)

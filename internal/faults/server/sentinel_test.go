@@ -23,6 +23,7 @@ func startSentinel(t *testing.T) *Sentinel {
 
 // TestSentinelsFailOver: they promote a replica at an address of its own, and make the old primary a replica, each time.
 func TestSentinelsFailOver(t *testing.T) {
+	needs.Long(t, "three sentinels")
 	t.Parallel()
 	s := startSentinel(t)
 	require.Regexp(t, `^redis-server \d+\.\d+\.\d+ with two replicas and three Sentinels \(started by the lab\)$`, s.Describe())
@@ -67,6 +68,7 @@ func TestSentinelsChoose(t *testing.T) {
 
 // TestSentinelsOfASplit: both primaries take writes. When the partition ends, the old one becomes a replica, and loses what it has.
 func TestSentinelsOfASplit(t *testing.T) {
+	needs.Long(t, "sentinels of two sides")
 	t.Parallel()
 	s := startSentinel(t)
 	for range 2 {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,13 +14,13 @@ import (
 
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/scenarios/conform"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
 func TestMain(m *testing.M) {
 	lab.Serve()
+	needs.SideBySide(6)
 	os.Exit(m.Run())
 }
 
@@ -41,9 +42,6 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 // TestEachCheckCanFail breaks the client of the kit for Python in one way after the other. The check that is about it fails, and quotes the protocol.
 func TestEachCheckCanFail(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("the clients are processes without a race detector")
-	}
 	for check, change := range map[string][2]string{ // what is replaced, and by what
 		"open":                         {`threading.Thread(target=self.run, daemon=True).start()`, `threading.Thread(target=self.run, daemon=True).start(); self.lock.check()`},
 		"acquire":                      {`self.redis.set(self.key, token`, `self.redis.set("mine:" + self.key, token`},
@@ -78,6 +76,9 @@ func TestEachCheckCanFail(t *testing.T) {
 		"errors":                       {`nx=True, px=int(self.lease * 1000)) is not None`, `nx=True, px=int(self.lease * 1000)) is not None or self.redis.type(self.key) == "list"`},
 	} {
 		t.Run(check, func(t *testing.T) {
+			if !slices.Contains([]string{"refused", "waits", "handles", "cancel-waiting", "broken-while-idle"}, check) {
+				needs.Long(t, "a kit that is broken in one more way")
+			}
 			t.Parallel()
 			t.Log(breachOfKit(t, check, change).What)
 		})
@@ -86,9 +87,6 @@ func TestEachCheckCanFail(t *testing.T) {
 
 // TestALockOnSeveralServersIsGrantedByTheOthers: a lock may be granted by the other servers when its connection to one of them breaks.
 func TestALockOnSeveralServersIsGrantedByTheOthers(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("the client is a process without a race detector")
-	}
 	dir := t.TempDir()
 	kit, err := os.ReadFile(filepath.Join("..", "..", "..", "internal", "kits", "python", "locklab.py"))
 	require.NoError(t, err)
@@ -127,9 +125,7 @@ locklab.serve(Majority, name="majority", servers="majority", promises=[])
 
 // TestACancelThatIsNotRead: a client with one thread, which reads no further request during an operation, is told so.
 func TestACancelThatIsNotRead(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("the client is a process without a race detector")
-	}
+	needs.Long(t, "a client that answers nothing for five seconds")
 	waits := [2]string{`handle.operations.put(operation)  # its thread answers`, `handle.operations.put(operation); operation.cancelled.wait()`}
 	breach := breachOfKit(t, "cancel-waiting", waits)
 	require.Equal(t, "C2's cancel was not answered within 5s", breach.What)
@@ -138,9 +134,6 @@ func TestACancelThatIsNotRead(t *testing.T) {
 
 // TestACancelThatHitsAnotherOperation: a client that breaks off what it has under way where the lab names an operation that has been answered.
 func TestACancelThatHitsAnotherOperation(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("the client is a process without a race detector")
-	}
 	const asked = `return said(True) if operation and operation.cancel()`
 	hits := [2]string{asked, `[one.cancel() for one in [*self.operations.values()] if not operation]; ` + asked}
 	breach := breachOfKit(t, "work-after-cancel", hits)
@@ -150,9 +143,7 @@ func TestACancelThatHitsAnotherOperation(t *testing.T) {
 
 // TestAnswersInTheWrongOrder: clients whose connections the lab ends, which answer a cancel too early, or too late.
 func TestAnswersInTheWrongOrder(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("the client is a process without a race detector")
-	}
+	needs.Long(t, "waits for what is answered too late")
 	labCuts := [2]string{`    promises=["exclusion"`, `    lab_cuts=True, promises=["exclusion"`}
 	early := [2]string{
 		`return said(True) if operation and operation.cancel() else said(False, error="not under way")`,
@@ -175,9 +166,7 @@ func TestAnswersInTheWrongOrder(t *testing.T) {
 // TestALocksBugIsNotItsAdapters: a release that removes the lock of another is the lock's bug. No check lays it to the adapter, whatever the
 // adapter can answer.
 func TestALocksBugIsNotItsAdapters(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("the clients are processes without a race detector")
-	}
+	needs.Long(t, "three clients go through all checks")
 	for name, test := range map[string]struct {
 		release, unheld string
 		all             []string // the checks that say so
@@ -206,9 +195,7 @@ func TestALocksBugIsNotItsAdapters(t *testing.T) {
 
 // TestTheEndOfAHoldIsTold: a client that promises ends-with-lease keeps to it by valid_ms, or by a notice of loss.
 func TestTheEndOfAHoldIsTold(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("the client is a process without a race detector")
-	}
+	needs.Long(t, "waits for two leases")
 	breach := breachOfKit(t, "ends-with-lease", [2]string{`promises=["exclusion"`, `promises=["ends-with-lease", "exclusion"`})
 	require.Equal(t, "C1's acquire was answered ok without valid_ms, and neither valid_ms nor lost came within 4s of a lease of 2s", breach.What)
 	require.Contains(t, breach.Rule, "its holder knows when the hold ends, even after a pause")
@@ -247,6 +234,7 @@ func conformOfKit(t *testing.T, checks []string, changes ...[2]string) lab.Confo
 
 // TestASoundClientPasses: that client keeps to the protocol.
 func TestASoundClientPasses(t *testing.T) {
+	needs.Long(t, "a client goes through all checks")
 	argv := []string{needs.RedisPy(t), filepath.Join("..", "..", "..", "internal", "kits", "python", "client.py")}
 	checked, err := lab.Conform(t.Context(), lab.Setting{}, play.Subject{Argv: argv})
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 
 // TestEnsemble: a script addresses the servers of an ensemble, and a session lasts from one to the next.
 func TestEnsemble(t *testing.T) {
+	needs.Long(t, "three ZooKeepers")
 	needs.Found(t, "zookeeper", server.FindZooKeeper)
 	s := openStage(t, func(cfg *live.Config) { cfg.Server = live.Ensemble })
 	cell, events := s.playScript(t, script(t, "ensemble", `

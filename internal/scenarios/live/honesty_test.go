@@ -53,6 +53,7 @@ func TestStandardErrorIsBounded(t *testing.T) {
 // TestNobodyBeginsWorkAfterALoss: a client that was told that its lock is lost, and is sent to work all the same, would be accused of
 // what the script did.
 func TestNobodyBeginsWorkAfterALoss(t *testing.T) {
+	t.Parallel()
 	s := openStage(t, nil)
 	cell := s.Run(t.Context(), lab.Case{Subject: subject(t, "watchdog"), Round: 1, Script: script(t, "loss",
 		"lease 2s\nclients C1 C2\nC1 acquire => ok\nC1 cut off\nwait until expired => expired\nC2 acquire within 2 leases => ok\nC2 crash\nwait until expired => expired\nC1 heal\nC1 work")})

@@ -14,6 +14,7 @@ import (
 // A cell in which a client's process did not run for more than a quarter of the lease is played again slower, and is never judged: its
 // background renewals came too late through no fault of the lock.
 func TestACellWithALateClientIsPlayedAgain(t *testing.T) {
+	t.Parallel()
 	s := openStage(t, nil)
 	cell, _ := s.playScript(t, script(t, "late", `
 		lease 600ms

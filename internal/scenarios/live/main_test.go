@@ -25,6 +25,7 @@ import (
 	"github.com/locklab/locklab/internal/faults/resp"
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
@@ -59,6 +60,7 @@ func TestMain(m *testing.M) {
 	case "keyed":
 		exitWith(keyedClient(how))
 	}
+	needs.SideBySide(4)
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"),
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe"))

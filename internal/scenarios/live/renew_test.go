@@ -16,6 +16,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 )
@@ -70,6 +71,7 @@ func (l *renewableLock) eval(ctx context.Context, script string, args ...any) (b
 // TestStormsRenewByHand: clients renew a lock that they can renew. One that does not compare the token prolongs the lock of another client after a
 // pause, and is caught.
 func TestStormsRenewByHand(t *testing.T) {
+	needs.Long(t, "storms of twelve seconds")
 	for name, want := range map[string]checker.Name{"renewed": "", "blind": checker.WrongfulRenew} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

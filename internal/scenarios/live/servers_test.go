@@ -214,6 +214,7 @@ func TestFailOverToAReplica(t *testing.T) {
 
 // TestFailOverBySentinels: where the Sentinels decide, and clients follow by themselves, the verdicts are the same.
 func TestFailOverBySentinels(t *testing.T) {
+	needs.Long(t, "fail-overs by sentinels")
 	needs.Found(t, "redis", server.FindRedis)
 	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Sentinel }), map[string][]string{
 		"fail-over-before-replication": {"watchdog"},
@@ -228,6 +229,7 @@ func TestFailOverBySentinels(t *testing.T) {
 
 // TestFailOverInACluster: so are they where a node of a Redis Cluster takes over.
 func TestFailOverInACluster(t *testing.T) {
+	needs.Long(t, "fail-overs in a cluster")
 	needs.Found(t, "redis", server.FindRedis)
 	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Cluster }), map[string][]string{
 		"fail-over-before-replication": {"setpx-lua", "fenced"},

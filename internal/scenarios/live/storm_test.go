@@ -19,6 +19,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
@@ -45,6 +46,7 @@ func countEvents(events []history.Event, match func(history.Event) bool) (n int)
 // TestStorm: every kind of fault strikes, clients that crash come back, then all faults end and every client acquires once more. A
 // sound lock keeps its promises.
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	s := openStage(t, nil)
 	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 4, Clients: 4, Handles: 1, For: 5 * time.Second, Faults: storm.Kinds()})
 	cell := s.Run(t.Context(), cs)
@@ -111,6 +113,7 @@ func TestAStormCatchesALock(t *testing.T) {
 
 // TestAStuckLockIsCaught: whoever crashes with a lock that has no lease keeps it for ever.
 func TestAStuckLockIsCaught(t *testing.T) {
+	needs.Long(t, "a storm")
 	s := openStage(t, nil)
 	cell := s.Run(t.Context(), stormCase(t, "setnx-del", storm.Params{
 		Seed: 1, Clients: 2, For: 4 * time.Second, Faults: []faults.Kind{faults.Crash},
@@ -196,6 +199,7 @@ func TestAHoldersReleaseIsCaught(t *testing.T) {
 
 // TestAStormLeavesNoProcess: those that came in the place of crashed ones end with the world, too.
 func TestAStormLeavesNoProcess(t *testing.T) {
+	needs.Long(t, "a storm")
 	dir := t.TempDir()
 	t.Setenv(pids, dir)
 	s := openStage(t, nil)
@@ -214,6 +218,7 @@ func TestAStormLeavesNoProcess(t *testing.T) {
 
 // TestAStormIsCutShort: what it showed counts; that it showed nothing does not. Nothing is left behind.
 func TestAStormIsCutShort(t *testing.T) {
+	t.Parallel()
 	s := openStage(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
@@ -229,6 +234,7 @@ func TestAStormIsCutShort(t *testing.T) {
 
 // TestAStormIsHeardOf while it goes on.
 func TestAStormIsHeardOf(t *testing.T) {
+	t.Parallel()
 	s := openStage(t, nil)
 	var heard []time.Duration
 	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 2, For: 2500 * time.Millisecond})
@@ -266,6 +272,7 @@ func TestAFullHistoryEndsAStorm(t *testing.T) {
 // TestAStormEndsWhereNoReleaseIsAnswered: in the quiet phase no fault hinders a release, so it is not retried for long. The storm reports its
 // progress meanwhile.
 func TestAStormEndsWhereNoReleaseIsAnswered(t *testing.T) {
+	needs.Long(t, "a storm")
 	s := openStage(t, nil)
 	plan := storm.New(storm.Params{Seed: 1, Clients: 2, Handles: 1, For: 2 * time.Second, Lease: 300 * time.Millisecond})
 	cs := lab.StormCase(foreign("setpx-lua", "hang release"), plan, history.Counter, 1)

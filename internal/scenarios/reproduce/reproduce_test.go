@@ -21,7 +21,6 @@ import (
 	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
@@ -90,14 +89,14 @@ func articles() map[string]struct {
 	}
 }
 
-// long are the searches of more than ten thousand states, all in one goroutine. With the race detector that of a million takes minutes and gigabytes.
+// long are the searches of more than ten thousand states. The quick run leaves them out.
 var long = []string{"blind-renewal", "renewal-late", "renewal-unheard", "time-out-over", "released-by-half", "endless-release", "copy-under-majority", "late-expire"}
 
 // inArticles are the races of the articles, each with its counterexample. They are found once.
 var inArticles = sync.OnceValues(func() (map[string]reproduce.Counterexample, error) {
 	found, instants := map[string]reproduce.Counterexample{}, map[string]*explore.Instants{}
 	for name, r := range articles() {
-		if racing.Enabled && slices.Contains(long, name) {
+		if !needs.Full() && slices.Contains(long, name) {
 			continue
 		}
 		lock, ok := impls.Find(r.lock)
@@ -127,9 +126,10 @@ var inArticles = sync.OnceValues(func() (map[string]reproduce.Counterexample, er
 
 // TestScripts: what is written is what a person would have written.
 func TestScripts(t *testing.T) {
-	articles, err := inArticles()
+	all, err := inArticles()
 	require.NoError(t, err)
-	for name, c := range articles {
+	needs.Count(t, "races", len(all), len(articles()))
+	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
 			script, err := reproduce.Script(c.Lock, c.Trace)
 			require.NoError(t, err)
@@ -159,9 +159,7 @@ var table = sync.OnceValues(func() ([]lab.Found, error) {
 
 // TestAllInTheModel: every counterexample of the table shows its anomalies when the model plays its script.
 func TestAllInTheModel(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("the search takes minutes with the race detector; TestLive has some of the scripts")
-	}
+	needs.Long(t, "finds and replays all that the table of breaking points names")
 	found, err := table()
 	require.NoError(t, err)
 	var all []reproduce.Counterexample
@@ -181,7 +179,7 @@ func TestLive(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(articles)) {
 		all = append(all, articles[name])
 	}
-	if !racing.Enabled {
+	if needs.Full() {
 		found, err := table()
 		require.NoError(t, err)
 		for _, line := range found {
@@ -190,13 +188,10 @@ func TestLive(t *testing.T) {
 			}
 		}
 	}
-	servers := []string{live.Embedded, live.RedisServer}
-	if racing.Enabled {
-		servers = servers[:1] // the lab itself does the same on the other
-	}
-	for _, kind := range servers {
+	for _, kind := range []string{live.Embedded, live.RedisServer} {
 		t.Run(kind, func(t *testing.T) {
 			if kind == live.RedisServer {
+				needs.Long(t, "the same as on the embedded server")
 				needs.Found(t, "redis", server.FindRedis)
 			}
 			playAll(t, lab.Setting{Server: kind}, all)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
 )
@@ -125,9 +125,7 @@ func TestASeedReplaysItsHistory(t *testing.T) {
 
 func testReplays(t *testing.T, seeds, servers int, open func(sim.Access) (impls.Lock, func(), error)) {
 	t.Helper()
-	if racing.Enabled {
-		seeds /= 5
-	}
+	seeds = needs.Count(t, "seeds", seeds/5, seeds)
 	const atOnce = 4
 	var histories [atOnce][]string
 	var workers sync.WaitGroup

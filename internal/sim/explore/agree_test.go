@@ -11,6 +11,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 )
 
@@ -32,11 +33,11 @@ func TestAnomaliesAreTheCheckers(t *testing.T) {
 
 // Explorer and checker share the rules of ownership, but not the evidence. On random interleavings, faults and all, they see the same.
 func TestTheJudgesAgree(t *testing.T) {
-	sparesMemory(t)
-	walks, reentering, waiting := 60, 160, 400
 	if racing.Enabled {
-		walks, reentering, waiting = 5, 5, 5
+		t.Skip("the race detector keeps gigabytes for the coroutines that a search has used; other tests run the same code beside it")
 	}
+	part := needs.Count(t, "tenths of the random paths", 1, 10)
+	walks, reentering, waiting := 6*part, 16*part, 40*part
 	endless, ok := impls.Find("setpx-lua-published/endless-release")
 	require.True(t, ok)
 	for _, spec := range append(impls.All(), endless) {
@@ -72,7 +73,7 @@ func TestTheJudgesAgree(t *testing.T) {
 		require.True(t, ok)
 		config := Config{Lock: fair, Skew: 20 * time.Second, Only: []checker.Name{checker.Unfair}}
 		unfairly := walk(t, config, waiting, func(n checker.Name) bool { return n == checker.Unfair })
-		require.True(t, unfairly > 0 || racing.Enabled, "nobody was overtaken")
+		require.True(t, unfairly > 0 || !needs.Full(), "nobody was overtaken")
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
@@ -38,7 +39,7 @@ func TestARestartDropsWhatIsInFlight(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %s %s", test.lock, test.fault, test.looksFor), func(t *testing.T) {
 			if !test.found {
-				isLong(t)
+				needs.Long(t, "a long search")
 			}
 			result, err := Explore(t.Context(), Config{
 				Lock: lock(t, test.lock), Clients: 2, Rounds: 1, Budget: Budget{test.fault: 1}, MostFaults: 1, Only: []checker.Name{test.looksFor},

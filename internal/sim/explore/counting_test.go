@@ -12,7 +12,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // metered counts its refusals, and shows the count to nobody.
@@ -142,9 +142,7 @@ func TestNothingIsShownOfALockThatKeepsADone(t *testing.T) {
 // What it does after many refusals shows only where its release comes too late, which few paths do.
 func TestRareContinuationsAreSampled(t *testing.T) {
 	t.Parallel()
-	if racing.Enabled {
-		t.Skip("a long search in one goroutine, of which the race detector sees the like in others")
-	}
+	needs.Long(t, "a long search")
 	s := strange{rounds: 2, only: []checker.Name{checker.WrongfulDelete}, faults: pauses(1), made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		ok, err := l.plain.TryAcquire(ctx)
 		if !ok && err == nil {

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"testing"
@@ -11,7 +12,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // counter is a lock by INCR, which grants it if it is answered 1. A refused try has counted, too. With script it gives the lease in the same step; if it
@@ -172,10 +173,7 @@ func TestCountingIsNoOverwrite(t *testing.T) {
 
 func TestTheJudgesAgreeOnLocksThatCount(t *testing.T) {
 	t.Parallel()
-	walks := *strangerWalks
-	if racing.Enabled {
-		walks = min(walks, 6)
-	}
+	walks := cmp.Or(*strangerWalks, needs.Count(t, "random paths", 6, 40))
 	for name, made := range counters {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -17,6 +17,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // claiming says for how long its lock is valid, which it works out after a second command.
@@ -329,7 +330,7 @@ func (s *strange) explore(t *testing.T) *Result {
 
 // Nothing is shown of a lock that goes by what the search does not follow.
 func TestWhatIsNotFollowedIsNoticed(t *testing.T) {
-	sparesMemory(t)
+	needs.Long(t, "searches that take much memory")
 	t.Parallel()
 	for _, s := range slices.Concat(doubted, lossReaders) {
 		t.Run(s.name, func(t *testing.T) {
@@ -343,7 +344,7 @@ func TestWhatIsNotFollowedIsNoticed(t *testing.T) {
 }
 
 func TestSoundTimekeepersAreTrusted(t *testing.T) {
-	sparesMemory(t)
+	needs.Long(t, "searches that take much memory")
 	t.Parallel()
 	for _, s := range soundTimekeepers {
 		t.Run(s.name, func(t *testing.T) {
@@ -375,7 +376,7 @@ func TestWrittenTimesAreAnswered(t *testing.T) {
 		t.Run(fmt.Sprint(test.lock, " ", test.rounds), func(t *testing.T) {
 			t.Parallel()
 			if test.lock != "getset-nil-expired" || test.rounds > 1 {
-				isLong(t)
+				needs.Long(t, "a long search")
 			}
 			config := Config{Lock: lock(t, test.lock), Clients: 2, Rounds: test.rounds, Only: []checker.Name{checker.FenceRegression}, Budget: test.budget}
 			result, err := Explore(t.Context(), config.Usual())
@@ -386,7 +387,7 @@ func TestWrittenTimesAreAnswered(t *testing.T) {
 }
 
 func TestWindowsOfValidityAndTokensAreFollowed(t *testing.T) {
-	sparesMemory(t)
+	needs.Long(t, "searches that take much memory")
 	t.Parallel()
 	for _, s := range followed {
 		t.Run(s.name, func(t *testing.T) {

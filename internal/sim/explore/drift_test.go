@@ -9,6 +9,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // A clock at less than a third of the right speed renews too late; a fast one sees a lease end that still runs.
@@ -31,7 +32,7 @@ func TestClocksThatDrift(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if test.holds {
-				isLong(t)
+				needs.Long(t, "a long search")
 			}
 			config := Config{
 				Lock: lock(t, test.lock), Clients: 2, ClockRate: test.rate, Only: []checker.Name{test.name}, Budget: spend(test.fault[:]...), States: 200_000,

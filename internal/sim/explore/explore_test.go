@@ -17,7 +17,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 func lock(t *testing.T, name string) impls.Spec {
@@ -85,14 +85,6 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 	}
 }
 
-// isLong leaves a long search to go test without the race detector: one goroutine makes it, and shorter ones take the same paths of code.
-func isLong(t *testing.T) {
-	t.Helper()
-	if racing.Enabled {
-		t.Skip("a long search in one goroutine")
-	}
-}
-
 // What a sound lock promises, it keeps; and the result is about a lock that was held, refused and handed over.
 func TestSoundLocksHold(t *testing.T) {
 	tests := []struct {
@@ -111,9 +103,7 @@ func TestSoundLocksHold(t *testing.T) {
 		{"redisson", 1, []faults.Kind{faults.LongHold}, nil},
 		{"setnx-del", 2, []faults.Kind{faults.Pause}, nil},
 	}
-	if racing.Enabled {
-		tests = tests[:3] // the others are long, and in one goroutine, too
-	}
+	tests = tests[:needs.Count(t, "searches", 3, len(tests))]
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.faults), func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +122,7 @@ func TestSoundLocksHold(t *testing.T) {
 // The dispute about Redlock: with a second look at the clock and a hold that ends with its validity it excludes, whatever the
 // clients suffer; not if a server's clock jumps or a server forgets; and not without either of the two.
 func TestRedlock(t *testing.T) {
-	sparesMemory(t)
+	needs.Long(t, "searches that take much memory")
 	tests := []struct {
 		lock   string
 		faults []faults.Kind
@@ -274,8 +264,8 @@ func TestMergingLosesNothing(t *testing.T) {
 		{"redisson", []faults.Kind{faults.Crash}, 0},
 		{"setnx-expire", nil, 0},
 	}
-	if racing.Enabled {
-		tests = slices.Delete(tests[:5], 1, 3) // the others are long, and watchdog-published would take 24 GB
+	if needs.Count(t, "searches", 3, len(tests)) < len(tests) {
+		tests = slices.Delete(tests[:5], 1, 3)
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.faults), func(t *testing.T) {
@@ -317,7 +307,7 @@ func TestUnfair(t *testing.T) {
 		t.Run(fmt.Sprint(test.fault, test.skew), func(t *testing.T) {
 			t.Parallel()
 			if !test.unfair {
-				isLong(t)
+				needs.Long(t, "a long search")
 			}
 			result := explored(t, Config{
 				Lock: lock(t, "redisson-fair"), Clients: 3, Rounds: 1, Budget: spend(test.fault), MostFaults: 1, Skew: test.skew,
@@ -351,9 +341,7 @@ func (l worried) Release(ctx context.Context) (bool, error) {
 
 // A clock may be wrong from the start, also where it is known only later that somebody looks at it.
 func TestClocksAreWrongFromTheStart(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("a long search in one goroutine, of which the race detector sees the like in others")
-	}
+	needs.Long(t, "a long search")
 	spec := impls.Spec{
 		Card: impls.Card{Name: "worried", Needs: impls.OneServer},
 		New:  func(env impls.Env, _ impls.Options) impls.Lock { return worried{env} },
@@ -367,9 +355,7 @@ func TestClocksAreWrongFromTheStart(t *testing.T) {
 
 // What a limit comes upon before it stops the search is told: nothing that is left is smaller.
 func TestALimitConcludesWhatWasFound(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("a long search in one goroutine, of which the race detector sees the like in others")
-	}
+	needs.Long(t, "a long search")
 	config := Config{Lock: lock(t, "getset")}.Usual()
 	whole := explored(t, config)
 	require.NotNil(t, whole.Found)

@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // twofold takes two keys, so that one write may be lost.
@@ -29,9 +29,7 @@ func (l *twofold) TryAcquire(ctx context.Context) (bool, error) {
 // TestFailOver: a replica that lacks only the last write has lost the lock of whoever took it, whatever that one wrote; or a released lock is
 // there again, and two clients that come when it has expired take it over. To lose a lock of two keys, it must lack two.
 func TestFailOver(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("a long search in one goroutine, of which the race detector sees the like in others")
-	}
+	needs.Long(t, "a long search")
 	twice := impls.Spec{
 		Card: impls.Card{Name: "twofold", Needs: impls.OneServer},
 		New: func(env impls.Env, opts impls.Options) impls.Lock {

@@ -12,7 +12,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // impure is a lock that minds something that is not its Env's.
@@ -144,9 +144,7 @@ func (l refuser) Release(context.Context) (bool, error) { return false, nil }
 
 // A lock that refuses for no reason is of no use, but nothing is there that could be stuck: the judges agree that nothing was shown.
 func TestRefusalsForNothingShowNothing(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("a long search in one goroutine, of which the race detector sees the like in others")
-	}
+	needs.Long(t, "a long search")
 	for name, asks := range map[string]bool{"what is free": true, "without asking": false} {
 		t.Run(name, func(t *testing.T) {
 			spec := impls.Spec{
@@ -224,9 +222,7 @@ func (l everywhere) free(ctx context.Context, servers []impls.Server) error {
 
 // What a crash leaves on several servers is stuck where so many are seen to be taken that nobody can have a majority: the judges agree.
 func TestLocksLeftOnSeveralServers(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("a long search in one goroutine, of which the race detector sees the like in others")
-	}
+	needs.Long(t, "a long search")
 	for _, eager := range []bool{true, false} {
 		for _, servers := range []int{2, 3} {
 			spec := impls.Spec{

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // A search that takes times from an earlier one finds what it would have found alone, and runs less of the lock's code.
@@ -13,7 +14,7 @@ func TestSearchesShareInstants(t *testing.T) {
 	for _, name := range []string{"getset", "getset-published", "watchdog", "redlock", "redisson-fair"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "redisson-fair" {
-				isLong(t)
+				needs.Long(t, "a long search")
 			}
 			t.Parallel()
 			first := Config{Lock: lock(t, name), Clients: 3, Rounds: 1, Servers: 1, Budget: spend(faults.Crash), MostFaults: 1, States: 3_000}

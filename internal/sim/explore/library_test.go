@@ -13,7 +13,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // Locks as the authors of libraries write them: with a watchdog, a pool, a back-off, a context for the lease.
@@ -315,11 +315,7 @@ var fromLibraries = []strange{
 
 func TestLocksOfLibraries(t *testing.T) {
 	t.Parallel()
-	all := fromLibraries
-	if racing.Enabled {
-		all = all[:4] // each in one goroutine
-	}
-	for _, s := range all {
+	for _, s := range fromLibraries[:needs.Count(t, "locks", 4, len(fromLibraries))] {
 		t.Run(s.name, func(t *testing.T) {
 			result := s.explore(t)
 			assert.Equal(t, s.holds, result.Found == nil)

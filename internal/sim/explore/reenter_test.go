@@ -10,6 +10,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // uncounted is a lock that its holder can take again, and that forgets that it has: any release frees it.
@@ -60,7 +61,7 @@ func TestReenter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name == "counts right in a queue" {
-				isLong(t)
+				needs.Long(t, "a long search")
 			}
 			config := Config{Lock: test.lock, Clients: 2, Rounds: 1, Reenter: 1, Budget: spend(test.faults...), MostFaults: len(test.faults)}
 			if test.looksFor != "" {

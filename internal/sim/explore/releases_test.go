@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // voting is a lock on a majority whose release takes a lost reply for a refusal.
@@ -47,16 +47,12 @@ func TestAReleaseOfAMajorityAnsweredNoIsFound(t *testing.T) {
 }
 
 func TestTheJudgesAgreeOnReleasesOfAMajority(t *testing.T) {
-	sparesMemory(t)
+	needs.Long(t, "searches that take much memory")
 	t.Parallel()
-	walks := 30
-	if racing.Enabled {
-		walks = 5
-	}
 	for _, servers := range []int{2, 3} {
 		t.Run(strconv.Itoa(servers), func(t *testing.T) {
 			t.Parallel()
-			shown := walk(t, Config{Lock: voting(servers), Servers: servers}, walks, func(n checker.Name) bool {
+			shown := walk(t, Config{Lock: voting(servers), Servers: servers}, 30, func(n checker.Name) bool {
 				return n != checker.Unfair && n != checker.WrongfulRenew
 			})
 			assert.NotZero(t, shown)

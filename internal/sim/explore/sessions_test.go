@@ -13,7 +13,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // What the articles say of locks on a ZooKeeper is found without a script, by the fault that it takes, and nothing less.
@@ -82,9 +82,7 @@ func TestLocksOnAZooKeeperHold(t *testing.T) {
 		{"zookeeper-protected", 2, faults.Partition, append(exclusion, checker.StaleWrite, checker.LostUpdate, checker.FalseAlarm)},
 		{"zookeeper-fenced", 2, faults.Partition, append(exclusion, checker.StaleWrite, checker.FenceRegression)},
 	}
-	if racing.Enabled {
-		tests = tests[:8] // the others are long, and in one goroutine, too
-	}
+	tests = tests[:needs.Count(t, "searches", 8, len(tests))]
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.fault), func(t *testing.T) {
 			t.Parallel()

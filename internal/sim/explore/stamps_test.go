@@ -12,7 +12,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // wholeSeconds writes when it took the lock, and takes over when that is so many seconds ago. The key has no end.
@@ -135,10 +135,10 @@ return 1`
 func TestRoundedTimesAreFollowed(t *testing.T) {
 	t.Parallel()
 	for _, s := range rounded {
-		if racing.Enabled && s.name != "keeps the second" {
-			continue // long, and the race detector sees the like in that one
-		}
 		t.Run(s.name, func(t *testing.T) {
+			if s.name != "keeps the second" {
+				needs.Long(t, "a long search")
+			}
 			t.Parallel()
 			result := s.explore(t)
 			assert.NotNil(t, result.Found, result.Doubt)
@@ -149,9 +149,7 @@ func TestRoundedTimesAreFollowed(t *testing.T) {
 // A lease that begins with the next second is never too short.
 func TestSoundRoundedTimesAreTrusted(t *testing.T) {
 	t.Parallel()
-	if racing.Enabled {
-		t.Skip("a long search in one goroutine, of which the race detector sees the like in others")
-	}
+	needs.Long(t, "a long search")
 	sound := strange{only: holders, faults: pauses(1), made: onServer("1")}
 	result := sound.explore(t)
 	assert.Nil(t, result.Found)

@@ -15,15 +15,13 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // TestStates freezes small searches of every lock: how many states they find, in how many steps, what they conclude and by which
 // counterexample. A change that is not meant to change the search leaves testdata/states.golden as it is.
 func TestStates(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("takes too long with the race detector")
-	}
+	needs.Long(t, "small searches of every lock")
 	specs := impls.All()
 	lines := make([]string, len(specs))
 	t.Run("locks", func(t *testing.T) {

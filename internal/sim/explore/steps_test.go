@@ -11,6 +11,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // measuring refuses a grant whose reply came after the lease, and ends its hold with the lease, by one clock or the other.
@@ -99,7 +100,7 @@ func TestWallClocksStep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if len(test.faults) > 1 && !test.found {
-				isLong(t)
+				needs.Long(t, "a long search")
 			}
 			config := Config{
 				Lock: test.lock, Clients: 2, Rounds: 1, Budget: spend(test.faults...), MostFaults: len(test.faults),

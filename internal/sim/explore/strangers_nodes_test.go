@@ -16,7 +16,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // Strangers on a ZooKeeper: each has one thing that a search may overlook, or that the judges may see otherwise.
@@ -313,10 +313,7 @@ func TestStrangersOnAZooKeeper(t *testing.T) {
 // Whose the lock is follows from the acquire that made the first node: one under way, one that was told ok, one that was refused, or that of a dead client.
 func TestTheJudgesAgreeOnStrangersOnAZooKeeper(t *testing.T) {
 	t.Parallel()
-	walks := 5 * *strangerWalks
-	if racing.Enabled {
-		walks = min(walks, 20)
-	}
+	walks := 5 * cmp.Or(*strangerWalks, needs.Count(t, "fives of random paths", 4, 40))
 	for _, test := range []struct {
 		lock  string
 		fault faults.Kind

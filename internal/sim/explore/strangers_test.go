@@ -15,7 +15,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // Strangers are locks that nobody here has seen before: small, plausible, and each with one thing that a search may overlook. They have
@@ -562,9 +562,7 @@ func stranger(made func(plain) impls.Lock) impls.Spec {
 func TestStrangersAreNotTrusted(t *testing.T) {
 	t.Parallel()
 	all := slices.Concat(strangers, scriptedStrangers, knowledgeable)
-	if racing.Enabled {
-		all = all[:8] // each in one goroutine
-	}
+	all = all[:needs.Count(t, "locks", 8, len(all))]
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			spec := stranger(s.made)
@@ -585,14 +583,5 @@ func TestStrangersAreNotTrusted(t *testing.T) {
 			}
 			require.True(t, result.Found != nil, "%s; %d states", result.Limit, result.States)
 		})
-	}
-}
-
-// sparesMemory skips a test beside the race detector, which keeps gigabytes for the coroutines that a search has used. Other tests run the
-// same code beside it, in searches that are smaller.
-func sparesMemory(t *testing.T) {
-	t.Helper()
-	if racing.Enabled {
-		t.Skip("the race detector takes 2 to 11 GB")
 	}
 }

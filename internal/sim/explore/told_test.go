@@ -12,7 +12,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // These leave it to the server to compare times. The key has no end: its value is a stamp, and who finds an old one takes over.
@@ -69,11 +69,7 @@ return redis.call("ZADD", KEYS[1], ARGV[2], ARGV[3])`}, []string{lockKey}, l.env
 
 func TestWhatIsToldTheTimeIsFollowed(t *testing.T) {
 	t.Parallel()
-	all := toldTheTime
-	if racing.Enabled {
-		all = all[:1] // each in one goroutine
-	}
-	for _, s := range all {
+	for _, s := range toldTheTime[:needs.Count(t, "locks", 1, len(toldTheTime))] {
 		t.Run(s.name, func(t *testing.T) {
 			result := s.explore(t)
 			assert.Equal(t, !s.holds, result.Found != nil)
@@ -118,7 +114,7 @@ func (l *usurper) Release(ctx context.Context) (bool, error) {
 // Where something ends over and over, time is followed for four leases only. What a lock compares with longer times is noticed.
 func TestLongerTimesAreNoticed(t *testing.T) {
 	t.Parallel()
-	isLong(t)
+	needs.Long(t, "a long search")
 	s := strange{only: overwrites, faults: []faults.Kind{faults.LongHold}, made: func(p plain) impls.Lock { return &usurper{plain: p} }}
 	result := s.explore(t)
 	assert.Nil(t, result.Found)

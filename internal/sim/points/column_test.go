@@ -8,7 +8,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/sim/explore"
 )
 
@@ -42,8 +42,8 @@ func TestVariants(t *testing.T) {
 	} {
 		for column, cell := range want {
 			t.Run(lock+" "+string(column), func(t *testing.T) {
-				if racing.Enabled && lock != "setnx-del" {
-					t.Skip("a long search in one goroutine")
+				if lock != "setnx-del" {
+					needs.Long(t, "a search of 20,000 states")
 				}
 				t.Parallel()
 				spec, ok := impls.Find(lock)

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"flag"
 	"math/rand/v2"
 	"slices"
@@ -11,12 +12,12 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/sim/reference/programs"
 )
 
 var (
-	randomLocks = flag.Int("seeds", 400, "how many random locks take random paths")
+	randomLocks = flag.Int("seeds", 0, "how many random locks take random paths; 0: 20, or 400 in full")
 	randomPaths = flag.Int("paths", 12, "how many paths each takes")
 )
 
@@ -25,11 +26,8 @@ var (
 func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 	t.Parallel()
 	left, seeds := 0, []uint64{741, 1928, 3249} // these have shown something
-	for seed := range uint64(*randomLocks) {
+	for seed := range uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 20, 400))) {
 		seeds = append(seeds, seed)
-	}
-	if racing.Enabled {
-		seeds = seeds[:min(len(seeds), 20)]
 	}
 	for _, seed := range seeds {
 		spec, text := programs.Make(seed)

@@ -13,7 +13,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 const lease = 1200 * time.Millisecond
@@ -102,11 +102,11 @@ func TestKnownLocks(t *testing.T) {
 		}},
 		{"watchdog", faults.Crash, nil},
 	}
-	if racing.Enabled {
-		tests = slices.DeleteFunc(tests, func(test known) bool { return test.kind != free }) // one goroutine; with a fault it takes long
-	}
 	for _, test := range tests {
 		t.Run(test.lock+" "+string(test.kind), func(t *testing.T) {
+			if test.kind != free && test.kind != faults.Crash {
+				needs.Long(t, "a search with one more fault")
+			}
 			t.Parallel()
 			r := searched(t, config(t, test.lock, test.kind))
 			assert.Empty(t, r.Limit)

@@ -11,7 +11,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 func find(t *testing.T, lock string, kind faults.Kind, b Bounds) Cell {
@@ -34,12 +34,12 @@ func TestTheSearchesAgree(t *testing.T) {
 		"getset":      {faults.ClockAhead, faults.StepBack},
 		"setnx-watch": {faults.Duplicate},
 	}
-	if racing.Enabled {
-		cells = map[string][]faults.Kind{"setnx-del": cells["setnx-del"]} // each is searched by one goroutine
-	}
 	for lock, kinds := range cells {
 		for _, kind := range kinds {
 			t.Run(lock+" "+string(kind), func(t *testing.T) {
+				if lock != "setnx-del" {
+					needs.Long(t, "one more cell of the table")
+				}
 				t.Parallel()
 				c := find(t, lock, kind, Usual())
 				assert.Empty(t, c.SlowLimit+c.FastLimit)
@@ -54,13 +54,12 @@ func TestTheSearchesAgreeOnReleasesTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := Usual()
 	b.ReleaseAgain = true
-	kinds, locks := []faults.Kind{faults.ReplyLost, faults.LateRequest}, []string{"setpx-lua", "setnx-del"}
-	if racing.Enabled {
-		kinds, locks = kinds[:1], locks[:1] // each is searched by one goroutine
-	}
-	for _, lock := range locks {
-		for _, kind := range kinds {
+	for _, lock := range []string{"setpx-lua", "setnx-del"} {
+		for _, kind := range []faults.Kind{faults.ReplyLost, faults.LateRequest} {
 			t.Run(lock+" "+string(kind), func(t *testing.T) {
+				if lock != "setpx-lua" || kind != faults.ReplyLost {
+					needs.Long(t, "one more cell of the table")
+				}
 				t.Parallel()
 				c := find(t, lock, kind, b)
 				assert.Empty(t, c.SlowLimit+c.FastLimit)
@@ -75,7 +74,7 @@ func TestTheSearchesAgreeOnReleasesTriedAgain(t *testing.T) {
 func TestTheSearchesAgreeOnDrift(t *testing.T) {
 	t.Parallel()
 	rates := map[float64]int{.3: 2, 0: 0}
-	if racing.Enabled {
+	if needs.Count(t, "rates", 1, len(rates)) < len(rates) {
 		delete(rates, 0)
 	}
 	for rate, found := range rates {
@@ -91,9 +90,7 @@ func TestTheSearchesAgreeOnDrift(t *testing.T) {
 // A client that tries once does not meet its own lost grant. The comparison says so, and not where the search was not complete.
 func TestDifferencesAreNoticed(t *testing.T) {
 	t.Parallel()
-	if racing.Enabled {
-		t.Skip("two searches, each in one goroutine, take a minute with the race detector")
-	}
+	needs.Long(t, "two searches")
 	c := find(t, "getset", faults.ReplyLost, Usual())
 	assert.Contains(t, c.Differences(), Difference{checker.Overwrite, -1, 1})
 	c.SlowLimit = "1 states"

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"math/rand/v2"
@@ -13,12 +14,12 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/sim/reference/programs"
 )
 
 var (
-	seeds = flag.Int("seeds", 8, "how many random locks of each kind both searches go through")
+	seeds = flag.Int("seeds", 0, "how many random locks of each kind both searches go through; 0: 1, or 8 in full")
 	first = flag.Uint64("first", 0, "the first of them")
 	most  = flag.Int("states", 4_000, "how many states a search of one of them may find")
 )
@@ -56,10 +57,7 @@ func TestRichRandomLocks(t *testing.T) {
 // testRandom compares locks that nobody has thought of before. The searches, and the checker that both ask, agree about each.
 func testRandom(t *testing.T, of kind) {
 	t.Parallel()
-	n := uint64(*seeds)
-	if racing.Enabled {
-		n = min(n, 1)
-	}
+	n := uint64(cmp.Or(*seeds, needs.Count(t, "random locks", 1, 8)))
 	var group sync.WaitGroup
 	var broken, holding, open atomic.Int64
 	next := make(chan uint64)
