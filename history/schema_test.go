@@ -102,36 +102,33 @@ func histories(t *testing.T, root string, found func(name string, r io.Reader)) 
 	}))
 }
 
-// The schema allows every history in the repository.
-func TestSchemaAllowsSavedHistories(t *testing.T) {
+// oneIn is of how many scenarios one is played, with every lock: the whole suite takes a minute.
+const oneIn = 20
+
+// The schema allows every history in the repository, and what the suite writes now, packed or not; every kind of event is among them.
+func TestSchemaAllowsHistories(t *testing.T) {
 	s, kinds, files := schema(t), map[string]int{}, 0
-	histories(t, "..", func(name string, r io.Reader) {
+	found := func(name string, r io.Reader) {
 		files++
 		require.NoError(t, hold(s, r, kinds), name)
-	})
+	}
+	histories(t, "..", found)
 	assert.Greater(t, files, 25, "there are more in cmd/lab/testdata and lab/testdata")
-}
 
-// The schema allows what a whole suite writes now, of every lock, and every kind of event is there.
-func TestSchemaAllowsFreshHistories(t *testing.T) {
 	scripts, err := lab.Scenarios()
 	require.NoError(t, err)
 	matrix, err := scenarios.BuiltinExpected()
 	require.NoError(t, err)
-	every := 1
-	if testing.Short() {
-		every = 10
-	}
 	var some []*scenarios.Script
-	for i := 0; i < len(scripts); i += every {
+	for i := 0; i < len(scripts); i += oneIn {
 		some = append(some, scripts[i])
 	}
 	dir := filepath.Join(t.TempDir(), "run")
 	cases := lab.Cases(some, lab.Subjects(impls.Every()...), 1, lab.Expect(matrix))
 	_, err = lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{Setting: lab.Setting{World: lab.Sim}, Results: lab.Results{Dir: dir}}})
 	require.NoError(t, err)
-	s, kinds := schema(t), map[string]int{}
-	histories(t, dir, func(name string, r io.Reader) { require.NoError(t, hold(s, r, kinds), name) })
+	assert.FileExists(t, filepath.Join(dir, lab.PackFile))
+	histories(t, dir, found)
 	for kind := history.KindOpen; kind <= history.KindEnd; kind++ {
 		assert.NotZero(t, kinds[kind.String()], "no event %q", kind)
 	}

@@ -112,7 +112,7 @@ func showJudgement(w io.Writer, j *recorded.Judgement) error {
 		}
 	}
 	say("", headline(j))
-	say("  ", fmt.Sprintf("%s: %d lines, %s, %d clients, %d locks", j.File, j.Lines, j.Lasted, len(j.Clients), len(j.Locks)))
+	say("  ", fmt.Sprintf("%s: %s, %s, %s, %s", j.File, counted(j.Lines, "line"), j.Lasted, counted(len(j.Clients), "client"), counted(len(j.Locks), "lock")))
 	for i, f := range j.Found {
 		if i == maxFound {
 			fmt.Fprintf(&b, "\nand %d more; --json has them all\n", len(j.Found)-i)
@@ -143,6 +143,13 @@ func showJudgement(w io.Writer, j *recorded.Judgement) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func headline(j *recorded.Judgement) string {

@@ -98,7 +98,7 @@ func rules() map[string]rule {
 		},
 		// What others have recorded is judged as a run is, with the model of Redis in the place of its replies.
 		"internal/recorded": {own: []string{"checker", "history", "internal/sim"}, pure: true, scripted: true},
-		"internal/report": {own: []string{"internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace"}},
+		"internal/report":   {own: []string{"internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{
 				"internal/adapters", "history", "internal/compare", "internal/export", "internal/kits", "internal/recorded", "lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",

@@ -160,7 +160,7 @@ func (t *tracer) commands() {
 func (t *tracer) place() {
 	for _, s := range t.slices {
 		e := s.event
-		length := micros(max(s.to-s.from, 1))
+		length := micros(s.to - s.from)
 		e.At, e.For, e.PID, e.TID = micros(s.from), &length, t.pid(s.owner), t.thread(s.owner, s.lane)
 		t.events = append(t.events, e)
 		if s.arrow == 0 {

@@ -206,9 +206,50 @@ func parseTime(raw json.RawMessage) (time.Duration, error) {
 	return at, nil
 }
 
-// part is the log as a history. Lines of different clients may be in any order; at one time, what ends a hold comes before what begins one.
-func (in *logReader) part() *part {
+// sort puts the lines, which may be those of several logs one after the other, in order. Of those of one time, what ends a hold comes before what begins one, as far as the order of
+// each client's own lines allows: where times are in milliseconds, that happens.
+func (in *logReader) sort() {
 	slices.SortStableFunc(in.list, func(a, b logged) int { return cmp.Compare(a.at, b.at) })
+	for from := 0; from < len(in.list); {
+		to := from + 1
+		for to < len(in.list) && in.list[to].at == in.list[from].at {
+			to++
+		}
+		settle(in.list[from:to])
+		from = to
+	}
+}
+
+// settle orders lines of one time.
+func settle(list []logged) {
+	queues, clients := map[string][]logged{}, []string{}
+	for _, l := range list {
+		note(&clients, l.event.Client)
+		queues[l.event.Client] = append(queues[l.event.Client], l)
+	}
+	for i := range list {
+		next := slices.MinFunc(clients, func(a, b string) int { return cmp.Compare(queues[a][0].rank(), queues[b][0].rank()) })
+		list[i] = queues[next][0]
+		if queues[next] = queues[next][1:]; len(queues[next]) == 0 {
+			clients = slices.DeleteFunc(clients, func(client string) bool { return client == next })
+		}
+	}
+}
+
+// rank orders what happens at one time: first what ends a hold, last what may begin one.
+func (l logged) rank() int {
+	switch e := l.event; {
+	case e.Kind == history.KindLost, e.Kind == history.KindExit, e.Kind == history.KindCall && e.Op == history.OpRelease:
+		return 0
+	case e.Kind == history.KindReturn && e.Op != history.OpRelease:
+		return 2
+	}
+	return 1
+}
+
+// part is the log as a history.
+func (in *logReader) part() *part {
+	in.sort()
 	p := &part{}
 	for _, name := range in.locks {
 		for _, client := range in.clients {

@@ -32,12 +32,12 @@ type lockKey struct{ db, key string }
 // lock is what is known of a lock's key.
 type lock struct {
 	lockKey
-	part    *part         // the history that is being written; nil: it is not known what the key holds
-	doubt   string        // why nothing is known; only while part is nil
-	ends    time.Duration // when the key expires, since the first line; zero: it does not, or is not there
-	owner   string        // the client that has set what is there
-	setters map[string][]string
-	opened  []string // clients that the history knows
+	part    *part               // the history that is being written; nil: it is not known what the key holds
+	doubt   string              // why nothing is known; only while part is nil
+	ends    time.Duration       // when the key expires, since the first line; zero: it does not, or is not there
+	owner   string              // the client that has set what is there
+	setters map[string][]string // by what names an owner in the key: who has set it
+	opened  []string            // clients that the history knows
 	id      int64
 	touched []string // clients with commands that name it
 	judged  int      // commands in histories
@@ -162,7 +162,7 @@ func (r *replay) carryOut(l *lock, c, by *command, at time.Duration, args []stri
 	if l.part != nil && l.contradicted(client, by, args, before) {
 		l.lose("the key was not free when the recording began")
 	}
-	if l.part != nil && before.Exists() && l.owner != "" && l.knows(by, before.Value) {
+	if l.part != nil && before.Exists() && l.owner != "" && l.knows(by, before) {
 		client = l.owner // by another of its connections
 	}
 	note(&r.clients, client)
@@ -181,14 +181,17 @@ func (r *replay) carryOut(l *lock, c, by *command, at time.Duration, args []stri
 		return
 	case l.part == nil:
 		l.begin("")
-		r.parts = append(r.parts, l.part)
 		if before = (history.State{}); !after.Exists() {
 			return // it is free, whoever had it
 		}
-	case len(l.part.events) == 0:
+	}
+	if len(l.part.events) == 0 {
 		r.parts = append(r.parts, l.part)
 	}
 	l.write(event{client, c.Line, at, args, reply.Recorded(), history.Change{Key: l.key, Before: before, After: after}})
+	if l.part.given != "" && settles(args) && !after.Exists() {
+		l.begin("") // it is free now, whatever was assumed
+	}
 }
 
 // connection is the model's: what the recording shows has been through transactions and scripts already.
@@ -208,9 +211,25 @@ func settles(args []string) bool {
 	return false
 }
 
-// knows says whether a command shows that its client knows the value that is there, which one client only has set: a script that compares is given it.
-func (l *lock) knows(by *command, value string) bool {
-	return len(l.setters[value]) == 1 && slices.Contains(by.args[1:], value)
+// knows says whether a command shows that its client knows what is there, which one client only has set: a script that compares is given it.
+func (l *lock) knows(by *command, there history.State) bool {
+	return slices.ContainsFunc(tokensOf(there), func(token string) bool {
+		return len(l.setters[token]) == 1 && slices.Contains(by.args[1:], token)
+	})
+}
+
+// tokensOf are what names an owner in a key: its value, or the fields of a hash.
+func tokensOf(s history.State) []string {
+	if s.Type != "hash" {
+		return []string{s.Value}
+	}
+	var fields []string
+	for i, word := range strings.Fields(s.Value) {
+		if i%2 == 0 {
+			fields = append(fields, word)
+		}
+	}
+	return fields
 }
 
 // contradicted says whether a client does what it would not do if what is assumed of the key's begin were true: it tries to take a lock that it has, or it has a script compare the
@@ -223,7 +242,7 @@ func (l *lock) contradicted(client string, by *command, args []string, before hi
 		return client == l.owner
 	}
 	changes := settles(args) || strings.HasSuffix(strings.ToUpper(args[0]), "EXPIRE")
-	return by.conn != "lua" && runsScript(by.args) && changes && len(by.args) > 4 && !slices.Contains(by.args[1:], before.Value)
+	return by.conn != "lua" && runsScript(by.args) && changes && len(by.args) > 4 && !l.knows(by, before)
 }
 
 // event is a command that is written down.
@@ -249,7 +268,7 @@ func (l *lock) write(e event) {
 	switch {
 	case !before.Exists() && after.Exists():
 		op, l.owner = history.OpAcquire, e.client
-		l.setter(after.Value, e.client)
+		l.setter(after, e.client)
 	case tries:
 		op, outcome = history.OpAcquire, history.No
 	case before.Exists() && !after.Exists():
@@ -258,7 +277,7 @@ func (l *lock) write(e event) {
 		}
 		l.owner = ""
 	case before.Value != after.Value:
-		l.setter(after.Value, e.client)
+		l.setter(after, e.client)
 	}
 	id := int64(0)
 	if op != history.OpNone {
@@ -274,9 +293,12 @@ func (l *lock) write(e event) {
 	}
 }
 
-func (l *lock) setter(value, client string) {
-	if !slices.Contains(l.setters[value], client) {
-		l.setters[value] = append(l.setters[value], client)
+// setter notes that a client has set what is there.
+func (l *lock) setter(s history.State, client string) {
+	for _, token := range tokensOf(s) {
+		if !slices.Contains(l.setters[token], client) {
+			l.setters[token] = append(l.setters[token], client)
+		}
 	}
 }
 
