@@ -154,17 +154,8 @@ func (r *replay) client(conn string) string {
 // carryOut has the model carry out a command that names a lock, and writes down what it did.
 func (r *replay) carryOut(l *lock, c, by *command, at time.Duration, args []string) {
 	s := r.server(l.db)
-	if l.part != nil && l.ends != 0 && at-l.ends < nearEnd && l.ends-at < nearEnd {
-		l.lose("a command came so near to the end of its lease that it is not known which was first")
-	}
-	client := r.client(by.conn)
 	before := s.State(l.key)
-	if l.part != nil && l.contradicted(client, by, args, before) {
-		l.lose("the key was not free when the recording began")
-	}
-	if l.part != nil && before.Exists() && l.owner != "" && l.knows(by, before) {
-		client = l.owner // by another of its connections
-	}
+	client := r.user(l, by, at, args, before)
 	note(&r.clients, client)
 	note(&l.touched, client)
 	reply := s.Do(connection, args...)
@@ -192,6 +183,23 @@ func (r *replay) carryOut(l *lock, c, by *command, at time.Duration, args []stri
 	if l.part.given != "" && settles(args) && !after.Exists() {
 		l.begin("") // it is free now, whatever was assumed
 	}
+}
+
+// user is whose a command on a lock is. It also finds out whether what the key holds is known no longer.
+func (r *replay) user(l *lock, by *command, at time.Duration, args []string, before history.State) string {
+	client := r.client(by.conn)
+	if l.part == nil {
+		return client
+	}
+	switch nearly := at - l.ends; {
+	case l.ends != 0 && nearly < nearEnd && -nearly < nearEnd:
+		l.lose("a command came so near to the end of its lease that it is not known which was first")
+	case l.contradicted(client, by, args, before):
+		l.lose("the key was not free when the recording began")
+	case before.Exists() && l.owner != "" && l.knows(by, before):
+		return l.owner // by another of its connections
+	}
+	return client
 }
 
 // connection is the model's: what the recording shows has been through transactions and scripts already.
