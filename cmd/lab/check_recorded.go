@@ -104,7 +104,7 @@ func showJudgement(w io.Writer, j *recorded.Judgement) error {
 	width := terminalWidth(w)
 	var b strings.Builder
 	say := func(indent, text string) {
-		for i, line := range wrapWords(report.Clean(text), width-len(indent)) {
+		for i, line := range wrapWords(report.Clean(text), width-len(indent)-2) {
 			if i > 0 {
 				line = "  " + line
 			}

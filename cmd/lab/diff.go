@@ -73,7 +73,7 @@ func showDifference(w io.Writer, d *compare.Difference) error {
 		fmt.Fprintf(&b, "no difference in %d cells\n", d.Same)
 	}
 	for _, line := range sides(d) {
-		b.WriteString("  " + line + "\n")
+		b.WriteString("  " + strings.Join(wrapWords(line, width-7), "\n       ") + "\n")
 	}
 	for _, part := range []struct {
 		groups []compare.Group
@@ -84,7 +84,7 @@ func showDifference(w io.Writer, d *compare.Difference) error {
 		{d.Disappeared, func(g compare.Group) string { return "disappeared: " + g.Old }},
 	} {
 		for _, g := range part.groups {
-			b.WriteString("\n" + strings.Join(wrapWords(fmt.Sprintf("%s  (%d)", part.head(g), len(g.Cells)), width), "\n  ") + "\n")
+			b.WriteString("\n" + strings.Join(wrapWords(fmt.Sprintf("%s  (%d)", part.head(g), len(g.Cells)), width-2), "\n  ") + "\n")
 			if err := writeTable(&b, width, "  ", byLock(g.Cells)); err != nil {
 				return err
 			}
