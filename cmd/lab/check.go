@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -75,6 +77,9 @@ func readRun(path string) (*checker.Run, error) {
 func check(cmd *cobra.Command, path string, shown shownFlags) error {
 	collectMore()
 	if _, err := readRun(path); err != nil {
+		if info, no := os.Stat(path); no == nil && info.Mode().IsRegular() && filepath.Ext(path) != ".json" {
+			err = fmt.Errorf("%w; --format %s judges what others have recorded", err, enumerate(recordedNames(), "or"))
+		}
 		return err
 	}
 	checked, err := lab.Check(cmd.Context(), path, shown.screen(cmd))

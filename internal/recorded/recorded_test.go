@@ -101,6 +101,8 @@ func TestMonitor(t *testing.T) {
 		"removed by another, later":              {[]string{"0 a set k x NX PX 1000", "100 a del k", "200 a set k x NX PX 1000", "300 b del k"}, []string{"wrongful-delete"}, false},
 		"removed when the lease was over":        {[]string{"0 a set k x NX PX 1000", "1100 b set k y NX PX 1000", "1200 a del k"}, []string{"wrongful-delete"}, true},
 		"removed by UNLINK":                      {[]string{"0 a setnx k x", "100 b unlink k"}, []string{"wrongful-delete"}, true},
+		"removed with another":                   {[]string{"0 a setnx k x", "10 a setnx k2 y", "100 b del k k2"}, []string{"wrongful-delete", "wrongful-delete"}, true},
+		"named as a value":                       {[]string{"0 a setnx k x", "10 b set d k", "20 b get d"}, nil, false},
 		"removed by FLUSHALL":                    {[]string{"0 a setnx k x", "100 b flushall"}, []string{"wrongful-delete"}, true},
 		"removed by an expiry of zero":           {[]string{"0 a setnx k x", "100 b pexpire k 0"}, []string{"wrongful-delete"}, true},
 		"removed in a transaction":               {[]string{"0 a setnx k x", "100 b watch k", "110 b multi", "110 b del k", "110 b exec"}, []string{"wrongful-delete"}, true},

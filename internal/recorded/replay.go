@@ -25,6 +25,7 @@ type replay struct {
 	script  *command // the latest that runs a script: whose the commands from "lua" are
 	clients []string
 	parts   []*part
+	unnamed []string // keys that the user has named, and no command
 }
 
 type lockKey struct{ db, key string }
@@ -54,6 +55,11 @@ func newReplay(all []command, named []string) *replay {
 			if slices.Contains(c.args[1:], key) && (c.conn == "lua" || !runsScript(c.args)) {
 				r.lock(lockKey{c.db, key})
 			}
+		}
+	}
+	for _, key := range named {
+		if !slices.ContainsFunc(r.order, func(l *lock) bool { return l.key == key }) {
+			r.unnamed = append(r.unnamed, key)
 		}
 	}
 	return r
@@ -121,17 +127,18 @@ func (r *replay) command(c *command) {
 	at := c.at - r.start
 	s := r.server(c.db)
 	s.Advance(at.Truncate(time.Millisecond) - s.Now())
-	flushes := strings.EqualFold(c.args[0], "FLUSHALL") || strings.EqualFold(c.args[0], "FLUSHDB")
+	var names []*lock
 	for _, l := range r.order {
-		switch {
-		case flushes && (l.db == c.db || strings.EqualFold(c.args[0], "FLUSHALL")):
-			r.carryOut(l, c, by, at, []string{"DEL", l.key})
-		case l.db == c.db && slices.Contains(c.args[1:], l.key):
-			r.carryOut(l, c, by, at, c.args)
-		case c.db != l.db && strings.EqualFold(c.args[0], "SWAPDB"):
+		switch name := strings.ToUpper(c.args[0]); {
+		case name == "FLUSHALL", name == "FLUSHDB" && l.db == c.db:
+			r.carryOut([]*lock{l}, c, by, at, []string{"DEL", l.key})
+		case name == "SWAPDB":
 			l.lose("SWAPDB has replaced its database")
+		case l.db == c.db && slices.Contains(c.args[1:], l.key):
+			names = append(names, l)
 		}
 	}
+	r.carryOut(names, c, by, at, c.args)
 }
 
 // named takes in what a connection calls itself: connections of one name are one client.
@@ -151,36 +158,52 @@ func (r *replay) client(conn string) string {
 	return conn
 }
 
-// carryOut has the model carry out a command that names a lock, and writes down what it did.
-func (r *replay) carryOut(l *lock, c, by *command, at time.Duration, args []string) {
-	s := r.server(l.db)
-	before := s.State(l.key)
-	client := r.user(l, by, at, args, before)
-	note(&r.clients, client)
-	note(&l.touched, client)
+// carryOut has the model carry out a command that names locks of one database, and writes down what it did to each.
+func (r *replay) carryOut(locks []*lock, c, by *command, at time.Duration, args []string) {
+	if len(locks) == 0 {
+		return
+	}
+	s := r.server(locks[0].db)
+	events := make([]event, len(locks))
+	for i, l := range locks {
+		before := s.State(l.key)
+		events[i] = event{client: r.user(l, by, at, args, before), line: c.Line, at: at, args: args, change: history.Change{Key: l.key, Before: before}}
+		note(&r.clients, events[i].client)
+		note(&l.touched, events[i].client)
+	}
 	reply := s.Do(connection, args...)
-	after := s.State(l.key)
+	knows := reply.Kind != service.Error || !strings.HasPrefix(reply.Text, "ERR unknown") && !strings.HasPrefix(reply.Text, "ERR syntax")
+	for i, l := range locks {
+		events[i].reply, events[i].change.After = reply.Recorded(), s.State(l.key)
+		if !knows {
+			l.lose("the model does not know " + strings.ToUpper(args[0]))
+			continue
+		}
+		r.record(l, events[i])
+	}
+}
+
+// record writes down what a command did to a lock, if that is known.
+func (r *replay) record(l *lock, e event) {
+	after := e.change.After
 	l.ends = 0
 	if after.TTL > 0 {
-		l.ends = at + after.TTL
+		l.ends = e.at + after.TTL
 	}
-	switch {
-	case reply.Kind == service.Error && (strings.HasPrefix(reply.Text, "ERR unknown") || strings.HasPrefix(reply.Text, "ERR syntax")):
-		l.lose("the model does not know " + strings.ToUpper(args[0]))
-		return
-	case l.part == nil && !settles(args):
-		return
-	case l.part == nil:
+	if l.part == nil {
+		if !settles(e.args) {
+			return
+		}
 		l.begin("")
-		if before = (history.State{}); !after.Exists() {
+		if e.change.Before = (history.State{}); !after.Exists() {
 			return // it is free, whoever had it
 		}
 	}
 	if len(l.part.events) == 0 {
 		r.parts = append(r.parts, l.part)
 	}
-	l.write(event{client, c.Line, at, args, reply.Recorded(), history.Change{Key: l.key, Before: before, After: after}})
-	if l.part.given != "" && settles(args) && !after.Exists() {
+	l.write(e)
+	if l.part.given != "" && settles(e.args) && !after.Exists() {
 		l.begin("") // it is free now, whatever was assumed
 	}
 }
@@ -325,12 +348,17 @@ func (r *replay) finish(j *Judgement) {
 			j.Unjudged = append(j.Unjudged, fmt.Sprintf("%s: %s; what followed was not judged until a command settled what it holds", name, l.doubt))
 		}
 	}
+	for _, key := range r.unnamed {
+		j.Unjudged = append(j.Unjudged, key+": no command names it")
+	}
 	j.Assumed = append(j.Assumed,
 		"a connection is a client; connections that call themselves the same (CLIENT SETNAME) are one, and so is a script that is given the value of its client's lock",
 		"a key that is set with NX, or named with --lock, is a lock, and was free when the recording began",
 		"the recording is whole, and of one server",
 	)
 	switch {
+	case len(r.order) == 0 && len(r.unnamed) > 0:
+		j.Why = "no command names " + strings.Join(r.unnamed, ", ")
 	case len(r.order) == 0:
 		j.Why = "no key is set with NX; name the lock's key with --lock KEY"
 	case !contended:
