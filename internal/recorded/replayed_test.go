@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,9 @@ func monitorOf(events []history.Event) (text string, whole bool) {
 		if c == nil || c.Server == history.Resource || c.Failed() {
 			continue
 		}
+		if c.Server != "redis" { // MONITOR shows one server
+			return "", false
+		}
 		line(e.At, e.Client, c.Args...)
 		for _, change := range c.Changes {
 			if !runsScript(c.Args) {
@@ -55,13 +59,43 @@ func monitorOf(events []history.Event) (text string, whole bool) {
 	return b.String(), true
 }
 
+// logOf is what the clients of a history would have logged.
+func logOf(t *testing.T, events []history.Event) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range events {
+		e := &events[i]
+		line := map[string]any{"time": time.Unix(1000, 0).Add(e.At).UTC().Format(time.RFC3339Nano), "client": e.Client, "lock": e.Lock, "event": e.Kind.String()}
+		switch e.Kind {
+		case history.KindCall, history.KindReturn:
+			if e.Op == history.OpWork {
+				continue
+			}
+			line["op"] = e.Op.String()
+			if e.Kind == history.KindReturn {
+				line["outcome"], line["fence"] = e.Outcome.String(), e.Fence
+			}
+			if e.Valid != 0 {
+				line["valid_ms"] = e.Valid.Seconds() * 1000
+			}
+		case history.KindLost, history.KindExit:
+		default:
+			continue
+		}
+		text, err := json.Marshal(line)
+		require.NoError(t, err)
+		b.Write(append(text, '\n'))
+	}
+	return b.String()
+}
+
 // What is found in the commands alone is what the run's own judges found, who also had replies, states and answers: nobody is accused who is not there, and all wrongful deletes are
 // found.
 func TestMonitorAgreesWithRuns(t *testing.T) {
 	scripts, err := lab.Scenarios()
 	require.NoError(t, err)
 	var locks []impls.Spec
-	for _, name := range []string{"setpx-del", "setpx-lua", "watchdog", "setpx-getdel"} {
+	for _, name := range []string{"setpx-del", "setpx-lua", "watchdog", "setpx-getdel", "fenced", "redlock"} {
 		lock, ok := impls.Find(name)
 		require.True(t, ok, name)
 		locks = append(locks, lock)
@@ -75,13 +109,21 @@ func TestMonitorAgreesWithRuns(t *testing.T) {
 	require.NoError(t, err)
 	histories := lab.HistoriesOf(run)
 	defer histories.Close()
-	judged, found := 0, 0
+	judged, found, doubles := 0, 0, 0
 	for _, cell := range run.Cells {
 		if cell.Verdict.Kind == checker.NotApplicable {
 			continue
 		}
 		events, err := histories.Read(cell)
 		require.NoError(t, err)
+		if log := logOf(t, events); log != "" {
+			j, err := Log(strings.NewReader(log), cell.Lock+"/"+cell.Scenario, Options{})
+			require.NoError(t, err)
+			for _, f := range j.Found {
+				doubles++
+				assert.Contains(t, cell.Verdict.Names(), f.Name, "%s/%s: found in the log only: %+v\n%s", cell.Lock, cell.Scenario, f, log)
+			}
+		}
 		text, whole := monitorOf(events)
 		if !whole || text == "" {
 			continue
@@ -101,4 +143,5 @@ func TestMonitorAgreesWithRuns(t *testing.T) {
 	}
 	assert.Greater(t, judged, 100)
 	assert.Greater(t, found, 10)
+	assert.Greater(t, doubles, 10)
 }
