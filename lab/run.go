@@ -109,8 +109,11 @@ func (r *Run) Cell(lock, scenario string) (Cell, error) {
 
 // History reads the saved history of a cell, and judges it again: the cell that it returns has the verdict of today's checker.
 func (r *Run) History(ctx context.Context, cell Cell) (Cell, []history.Event, error) {
-	again, events, err := internal.ReadCell(ctx, r.record, cell.record)
-	return newCell(again), events, err
+	again, file, err := internal.ReadCell(ctx, r.record, cell.record)
+	if err != nil {
+		return newCell(again), nil, err
+	}
+	return newCell(again), file.Events, nil
 }
 
 // Shrink makes a short script of what a saved cell of a lock shows, mostly of a storm. The script shows one of its anomalies in the sim world, those

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -12,23 +14,44 @@ import (
 )
 
 func newCheck() *cobra.Command {
-	var shown shownFlags
+	var (
+		shown  shownFlags
+		others recordedFlags
+	)
 	cmd := &cobra.Command{
-		Use:   "check DIR",
-		Short: "Judge the saved histories of a run again, without a server",
+		Use:   "check DIR | check FILE --format FORMAT",
+		Short: "Judge a saved run again, or what others have recorded",
 		Long: `Check reads the histories below DIR and judges them again. It needs neither a
 server nor the sources: run.json has what was expected. An interrupted run can be
 checked as far as it was recorded.
 
 The exit code is that of the run, or 3 if a verdict differs from the run's. It is
-never 0 for an interrupted run.`,
-		Example: "  lab check runs/latest",
-		Args:    oneRun,
+never 0 for an interrupted run.
+
+With --format it judges what others have recorded, from FILE or from stdin ("-"):
+
+  monitor  the output of redis-cli MONITOR
+  log      a client's own log of acquires and releases, in JSON lines
+
+It says what such a recording cannot tell; docs/check-logs.md has the format of a
+log. The exit code is 0 if nothing was found, which does not mean safe, 1 if an
+anomaly was, 2 if nothing could be judged, and 64 if the file cannot be read.`,
+		Example: `  lab check runs/latest
+  redis-cli MONITOR > monitor.txt; lab check monitor.txt --format monitor
+  lab check locks.jsonl --format log`,
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case cmd.Flags().Changed("format"):
+				return others.check(cmd, args[0], shown.json)
+			case len(others.locks) > 0:
+				return usagef("--lock needs --format monitor")
+			}
 			return check(cmd, args[0], shown)
 		},
 	}
 	shown.bind(cmd.Flags())
+	others.bind(cmd)
 	return cmd
 }
 
@@ -54,6 +77,9 @@ func readRun(path string) (*record.Run, error) {
 func check(cmd *cobra.Command, path string, shown shownFlags) error {
 	collectMore()
 	if _, err := readRun(path); err != nil {
+		if info, no := os.Stat(path); no == nil && info.Mode().IsRegular() && filepath.Ext(path) != ".json" {
+			err = fmt.Errorf("%w; --format %s judges what others have recorded", err, enumerate(recordedNames(), "or"))
+		}
 		return err
 	}
 	checked, err := lab.Check(cmd.Context(), path, shown.screen(cmd))

@@ -71,6 +71,7 @@ func examine(ctx context.Context, w io.Writer, width int) error {
 	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), zooKeeper(), etcd(), postgres(), python(ctx),
 		library(adapters.NeedsKazoo, "adapters/python/kazoo_lock.py", "apt-get install python3-kazoo"),
 		library(adapters.NeedsRedisRb, "adapters/ruby", "apt-get install ruby-redis"),
+		browser(),
 	}
 	rows := [][]string{{"STATE", "WHAT", "FOR", "FOUND"}}
 	for _, f := range findings {
@@ -196,6 +197,14 @@ func library(what adapters.Need, use, install string) finding {
 		f.err = errors.New("not found")
 	}
 	return f
+}
+
+func browser() finding {
+	path, err := exec.LookPath("chromium")
+	return finding{
+		what: "Chromium", version: "found at " + path, err: err, word: "chromium",
+		use: "tests of lab export", remedy: "get it, for example: apt-get install chromium",
+	}
 }
 
 func python(ctx context.Context) finding {

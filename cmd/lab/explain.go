@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -20,7 +21,7 @@ import (
 )
 
 func newExplain() *cobra.Command {
-	round := 0
+	round, asJSON := 0, false
 	cmd := &cobra.Command{
 		Use:   "explain DIR [LOCK/SCENARIO]",
 		Short: "Print what happened in a cell, step by step",
@@ -31,9 +32,10 @@ that show it, and what it follows from.
 
 Without a cell, it prints the one that tells most: a surprise, if there is one.
 Of a cell that was run several times, it prints the first round that was a
-surprise, or else the first.`,
+surprise, or else the first. With --json it leaves out no event.`,
 		Example: `  lab explain runs/latest setpx-del/pause-past-lease
-  lab explain runs/latest setpx-del/pause-past-lease --round 3`,
+  lab explain runs/latest setpx-del/pause-past-lease --round 3
+  lab explain runs/latest setpx-del/pause-past-lease --json`,
 		Args:              oneRun,
 		ValidArgsFunction: completeCells,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,18 +48,21 @@ surprise, or else the first.`,
 			if err != nil {
 				return err
 			}
-			cell, events, err := lab.ReadCell(cmd.Context(), run, cell)
-			if errors.Is(err, fs.ErrNotExist) {
-				return usagef("%s/%s was not started in this run: %v", cell.Lock, cell.Scenario, err)
-			}
+			cell, file, err := readHistory(cmd.Context(), run, cell)
 			if err != nil {
 				return err
 			}
-			opts := terminalOptions(cmd)
-			return explainUntil(cmd.Context(), cmd.OutOrStdout(), cell, events, report.ExplainOptions{Width: opts.Width, Color: opts.Color, Background: backgroundOf(cell)})
+			return writeUntil(cmd.Context(), cmd.OutOrStdout(), func(w io.Writer) error {
+				if asJSON {
+					return report.ExplainJSON(w, cell, file.Events)
+				}
+				opts := terminalOptions(cmd)
+				return report.Explain(w, cell, file.Events, report.ExplainOptions{Width: opts.Width, Color: opts.Color, Background: backgroundOf(cell)})
+			})
 		},
 	}
 	cmd.Flags().IntVar(&round, "round", 0, "explain round `N` of a cell that was run several times")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object, with all events of the cell")
 	return cmd
 }
 
@@ -88,11 +93,32 @@ func firstSentences(lines []string) (first []string) {
 	return first
 }
 
-// explainUntil explains a cell. When ctx ends first, which may be in the middle of a long history, the error is its cause, and nothing is written.
-func explainUntil(ctx context.Context, w io.Writer, cell record.Cell, events []history.Event, opts report.ExplainOptions) error {
+// readHistory reads and judges the history of a cell.
+func readHistory(ctx context.Context, run *record.Run, cell record.Cell) (record.Cell, *history.File, error) {
+	cell, file, err := lab.ReadCell(ctx, run, cell)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &notStartedError{cell, err}
+	}
+	return cell, file, err
+}
+
+// notStartedError says that a cell has no history. It is the user's mistake to name it.
+type notStartedError struct {
+	cell record.Cell
+	err  error
+}
+
+func (e *notStartedError) Error() string {
+	return fmt.Sprintf("%s/%s was not started in this run: %v", e.cell.Lock, e.cell.Scenario, e.err)
+}
+
+func (e *notStartedError) Unwrap() error { return e.err }
+
+// writeUntil writes about a cell. When ctx ends first, which may be in the middle of a long history, the error is its cause, and nothing is written.
+func writeUntil(ctx context.Context, w io.Writer, write func(io.Writer) error) error {
 	var out bytes.Buffer
 	done := make(chan error, 1)
-	go func() { done <- report.Explain(&out, cell, events, opts) }()
+	go func() { done <- write(&out) }()
 	var err error
 	select {
 	case err = <-done:

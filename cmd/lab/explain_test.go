@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"testing"
 
@@ -25,7 +26,9 @@ func TestExplainIsInterrupted(t *testing.T) {
 	signal := &interrupted{os.Interrupt}
 	cancel(signal)
 	var out bytes.Buffer
-	require.ErrorIs(t, explainUntil(ctx, &out, record.Cell{}, events, report.ExplainOptions{}), signal)
+	require.ErrorIs(t, writeUntil(ctx, &out, func(w io.Writer) error {
+		return report.Explain(w, record.Cell{}, events, report.ExplainOptions{})
+	}), signal)
 	require.Empty(t, out.String())
 }
 

@@ -62,7 +62,7 @@ Exit codes:
 	)
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
-	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newMerge(), newExplain(), newCheck())
+	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newMerge(), newExplain(), newExport(), newDiff(), newCheck())
 	add(root, groupLook, newShow(), newList(), newAdapters())
 	add(root, groupTools, newNew(), newClocks(), newDoctor(), newWorker())
 	strict(root)

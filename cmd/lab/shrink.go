@@ -210,7 +210,11 @@ func readCell(ctx context.Context, args []string) (record.Cell, []history.Event,
 	if err != nil {
 		return cell, nil, err
 	}
-	return lab.ReadCell(ctx, run, cell)
+	cell, file, err := lab.ReadCell(ctx, run, cell)
+	if err != nil {
+		return cell, nil, err
+	}
+	return cell, file.Events, nil
 }
 
 // cellOf is the cell with that directory, or of that name; without either, the first that broke a promise, or was broken.

@@ -96,11 +96,17 @@ func rules() map[string]rule {
 			external: []string{"github.com/redis/go-redis/v9"},
 			tests:    true,
 		},
+		"internal/compare": {own: []string{"checker", "internal/record"}, pure: true, scripted: true},
+		"internal/export": {
+			own: []string{"checker", "history", "internal/record", "internal/report", "internal/timeline"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true,
+		},
+		// What others have recorded is judged as a run is, with the model of Redis in the place of its replies.
+		"internal/recorded": {own: []string{"checker", "history", "internal/record", "internal/sim"}, pure: true, scripted: true},
 		"internal/story":  {own: []string{"checker", "faults", "history", "internal/timeline"}, pure: true},
 		"internal/report": {own: []string{"internal/story", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/record", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{
-				"internal/adapters", "history", "internal/kits", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
+				"internal/adapters", "history", "internal/compare", "internal/export", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.

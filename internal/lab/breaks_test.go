@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
@@ -61,10 +60,9 @@ func TestTheBrokenPromiseIsNamed(t *testing.T) {
 				return
 			}
 			var explained bytes.Buffer
-			var events []history.Event
-			cell, events, err = lab.ReadCell(t.Context(), run, cell)
+			cell, file, err := lab.ReadCell(t.Context(), run, cell)
 			require.NoError(t, err)
-			require.NoError(t, report.Explain(&explained, cell, events, report.ExplainOptions{Width: 1000}))
+			require.NoError(t, report.Explain(&explained, cell, file.Events, report.ExplainOptions{Width: 1000}))
 			require.NoError(t, report.JUnit(&junit, run))
 			require.NoError(t, report.HTML(&page, run, histories))
 			for screen, text := range map[string]string{"explain": explained.String(), "JUnit": junit.String(), "HTML": page.String()} {

@@ -113,11 +113,11 @@ func judgeAgain(ctx context.Context, run *record.Run, histories *Histories, cell
 	if cell.Failure != "" {
 		return cell, nil
 	}
-	events, err := histories.read(ctx, cell)
+	file, err := histories.read(ctx, cell)
 	if err != nil {
 		return cell, err
 	}
-	now, err := settledUntil(ctx, run, cell, events)
+	now, err := settledUntil(ctx, run, cell, file.Events)
 	if err != nil {
 		return cell, err
 	}
@@ -139,18 +139,18 @@ func settledUntil(ctx context.Context, run *record.Run, cell record.Cell, events
 }
 
 // ReadCell reads the history of a cell of a run, and judges it. When ctx ends, the error is its cause at once.
-func ReadCell(ctx context.Context, run *record.Run, cell record.Cell) (_ record.Cell, _ []history.Event, err error) {
+func ReadCell(ctx context.Context, run *record.Run, cell record.Cell) (_ record.Cell, _ *history.File, err error) {
 	histories := HistoriesOf(run)
 	defer func() { err = errors.Join(err, histories.Close()) }()
-	events, err := histories.read(ctx, cell)
+	file, err := histories.read(ctx, cell)
 	if ctx.Err() != nil {
 		return cell, nil, context.Cause(ctx)
 	}
 	if err != nil {
 		return cell, nil, &NoRunError{run.Dir, err}
 	}
-	cell, err = settledUntil(ctx, run, cell, events)
-	return cell, events, err
+	cell, err = settledUntil(ctx, run, cell, file.Events)
+	return cell, file, err
 }
 
 // RunOf finds the run that a path leads to: the directory of a run, or anything below it. rest is the path from there, empty if it is the

@@ -65,19 +65,19 @@ func FuzzRuns(f *testing.F) {
 			return
 		}
 		for _, cell := range run.Cells {
-			cell, events, err := lab.ReadCell(t.Context(), run, cell)
+			cell, file, err := lab.ReadCell(t.Context(), run, cell)
 			if err != nil {
 				require.NotEmpty(t, err.Error())
 				continue
 			}
-			require.NoError(t, report.Explain(io.Discard, cell, events, report.ExplainOptions{}))
+			require.NoError(t, report.Explain(io.Discard, cell, file.Events, report.ExplainOptions{}))
 			spec, known := impls.Find(cell.Lock)
 			if !known || len(cell.Verdict.Anomalies) == 0 {
 				continue
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			_, _ = lab.Shrink(ctx, lab.ShrinkPlan{
-				Subject: play.SubjectOf(spec), Events: events, Anomalies: cell.Verdict.Anomalies, Lease: time.Second, Setting: lab.Setting{World: lab.Sim},
+				Subject: play.SubjectOf(spec), Events: file.Events, Anomalies: cell.Verdict.Anomalies, Lease: time.Second, Setting: lab.Setting{World: lab.Sim},
 			})
 			cancel()
 		}

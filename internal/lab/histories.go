@@ -48,21 +48,22 @@ func HistoriesOf(run *record.Run) *Histories { return &Histories{run: run} }
 
 // Read reads the history of a cell. The error is fs.ErrNotExist if the cell was not begun.
 func (h *Histories) Read(cell record.Cell) ([]history.Event, error) {
-	return h.read(context.Background(), cell)
+	file, err := h.read(context.Background(), cell)
+	if err != nil {
+		return nil, err
+	}
+	return file.Events, nil
 }
 
-// read is Read. When ctx ends, the error is its cause.
-func (h *Histories) read(ctx context.Context, cell record.Cell) ([]history.Event, error) {
+// read is Read, with the header. When ctx ends, the error is its cause.
+func (h *Histories) read(ctx context.Context, cell record.Cell) (*history.File, error) {
 	file, err := history.ReadFile(ctx, HistoryPath(h.run, cell))
 	if errors.Is(err, fs.ErrNotExist) {
 		if packed, found, perr := h.packed(ctx, cell); found || perr != nil {
 			file, err = packed, perr
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return file.Events, nil
+	return file, err
 }
 
 func (h *Histories) packed(ctx context.Context, cell record.Cell) (file *history.File, found bool, err error) {

@@ -76,9 +76,9 @@ func TestMergedPartsAreTheWhole(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, checked.Differs)
 		assert.Len(t, checked.Run.Cells, len(cases))
-		cell, events, err := lab.ReadCell(t.Context(), merged, merged.Cells[len(cases)-1])
+		cell, file, err := lab.ReadCell(t.Context(), merged, merged.Cells[len(cases)-1])
 		require.NoError(t, err)
-		assert.NotEmpty(t, events)
+		assert.NotEmpty(t, file.Events)
 		assert.True(t, cell.Verdict.Same(whole.Cells[len(cases)-1].Verdict))
 
 		_, err = lab.Merge(t.Context(), []string{merged.Dir}, lab.Results{}, nil)

@@ -28,9 +28,9 @@ func played(t *testing.T, names ...string) map[string]*story.Story {
 		if cell.Verdict.Kind == checker.NotApplicable {
 			continue
 		}
-		cell, events, err := lab.ReadCell(t.Context(), run, cell)
+		cell, file, err := lab.ReadCell(t.Context(), run, cell)
 		require.NoError(t, err)
-		told[cell.Lock+"/"+cell.Scenario] = story.Of(cell.Verdict, events)
+		told[cell.Lock+"/"+cell.Scenario] = story.Of(cell.Verdict, file.Events)
 	}
 	return told
 }

@@ -57,6 +57,11 @@ const (
 	Exited       // its client has ended
 )
 
+// String is the end's name for programs.
+func (e End) String() string {
+	return [...]string{"open", "released", "told", "lapsed", "exited"}[e]
+}
+
 // HoldSpan is a time during which a client held a lock.
 type HoldSpan struct {
 	Span

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/recorded"
+	"github.com/locklab/locklab/internal/report"
+)
+
+// maxFound is how many findings are shown.
+const maxFound = 20
+
+// recordedFlags say how a recording of others is judged.
+type recordedFlags struct {
+	format string
+	locks  []string
+}
+
+func (f *recordedFlags) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", "", "judge a recording of others; the `FORMAT`: "+enumerate(recordedNames(), "or"))
+	flags.StringArrayVar(&f.locks, "lock", nil, "with --format monitor: `KEY` is a lock, although no command sets it with NX; may be repeated")
+	completeFlag(cmd, "format", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var out []cobra.Completion
+		for _, format := range recorded.Formats() {
+			out = append(out, cobra.CompletionWithDesc(format.Name, format.Idea))
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+func recordedNames() (names []string) {
+	for _, format := range recorded.Formats() {
+		names = append(names, format.Name)
+	}
+	return names
+}
+
+// checkRecorded judges a recording.
+func (f *recordedFlags) check(cmd *cobra.Command, path string, asJSON bool) error {
+	i := slices.Index(recordedNames(), f.format)
+	if i < 0 {
+		return unknown("format", f.format, recordedNames(), "there are "+enumerate(recordedNames(), "and"))
+	}
+	if f.format != "monitor" && len(f.locks) > 0 {
+		return usagef("--lock is for --format monitor; a log names its locks")
+	}
+	in, err := openRecording(cmd, path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	name := path
+	if path == "-" {
+		name = "stdin"
+	}
+	j, err := recorded.Formats()[i].Read(in, name, recorded.Options{Locks: f.locks})
+	var wrong *recorded.InputError
+	switch {
+	case errors.As(err, &wrong):
+		return &usageError{wrong.Error()}
+	case err != nil:
+		return err
+	}
+	show := showJudgement
+	if asJSON {
+		show = func(w io.Writer, j *recorded.Judgement) error { return writeJSON(w, j) }
+	}
+	if err := show(cmd.OutOrStdout(), j); err != nil {
+		return err
+	}
+	return exitWith(map[recorded.Result]int{recorded.Broken: codeSurprise, recorded.Unknown: codeUnknown, recorded.Failed: codeFailed}[j.Result])
+}
+
+// openRecording opens a file; "-" is stdin.
+func openRecording(cmd *cobra.Command, path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(cmd.InOrStdin()), nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, usagef("%v", plainly(err))
+	case info.IsDir():
+		return nil, usagef("%s: a directory; --format takes a file, and a run is checked without it", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, usagef("%v", plainly(err))
+	}
+	return file, nil
+}
+
+// showJudgement writes a judgement for people: the result, the findings with the lines that show them, and what the recording cannot tell.
+func showJudgement(w io.Writer, j *recorded.Judgement) error {
+	width := terminalWidth(w)
+	var b strings.Builder
+	say := func(indent, text string) {
+		for i, line := range wrapWords(report.Clean(text), width-len(indent)-2) {
+			if i > 0 {
+				line = "  " + line
+			}
+			b.WriteString(indent + line + "\n")
+		}
+	}
+	say("", headline(j))
+	say("  ", fmt.Sprintf("%s: %s, %s, %s, %s", j.File, counted(j.Lines, "line"), j.Lasted, counted(len(j.Clients), "client"), counted(len(j.Locks), "lock")))
+	for i, f := range j.Found {
+		if i == maxFound {
+			fmt.Fprintf(&b, "\nand %d more; --json has them all\n", len(j.Found)-i)
+			break
+		}
+		fmt.Fprintln(&b)
+		say("", fmt.Sprintf("%s of %s at %.3fs", f.Name, f.Lock, f.At.Seconds()))
+		say("  ", f.Why)
+		if f.If != "" {
+			say("  ", "This holds if "+f.If+".")
+		}
+		for _, line := range f.Lines {
+			say("  ", fmt.Sprintf("%s:%d: %s", j.File, line.Number, line.Text))
+		}
+	}
+	if len(j.Unjudged) > 0 {
+		fmt.Fprintln(&b, "\nNot judged")
+		for _, text := range j.Unjudged {
+			say("  ", text)
+		}
+	}
+	fmt.Fprintln(&b)
+	say("", "Looked for: "+joinNames(j.LookedFor)+".")
+	say("", "Cannot be told, because "+j.Because+": "+joinNames(j.CannotTell)+".")
+	fmt.Fprintln(&b, "Assumed")
+	for _, text := range j.Assumed {
+		say("  ", text)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func headline(j *recorded.Judgement) string {
+	switch j.Result {
+	case recorded.Broken:
+		counts := map[checker.Name]int{}
+		for _, f := range j.Found {
+			counts[f.Name]++
+		}
+		var words []string
+		for _, name := range j.LookedFor {
+			if counts[name] > 0 {
+				words = append(words, fmt.Sprintf("%s (%d)", name, counts[name]))
+			}
+		}
+		return "BROKEN: " + strings.Join(words, ", ")
+	case recorded.Nothing:
+		return "nothing found, which does not mean safe: see below what such a recording cannot tell"
+	case recorded.Failed:
+		return "FAILED: the lab's two judges disagree: " + j.Why
+	}
+	return "UNKNOWN: " + j.Why
+}
+
+func joinNames(names []checker.Name) string {
+	words := make([]string, len(names))
+	for i, name := range names {
+		words[i] = string(name)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/locklab/locklab/internal/compare"
+	"github.com/locklab/locklab/internal/record"
+	"github.com/locklab/locklab/internal/report"
+)
+
+func newDiff() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "diff OLD NEW",
+		Short: "Say which cells of two saved runs differ",
+		Long: `Diff compares the verdicts of two saved runs, each a directory or its run.json,
+and lists the cells that came out differently, that only NEW has, and that only
+OLD has. Equal changes are one group. Reasons, times and histories do not count;
+lab check says whether a run's verdicts are still those of its histories.
+
+The exit code is 0 if no cell differs, 1 if one does, and 64 if a run cannot be
+read.`,
+		Example: `  lab diff runs/2026-11-28T09-12-01-6f2a runs/latest
+  lab diff before after --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("diff takes two runs, not %d, for example: lab diff runs/before runs/latest", len(args))
+			}
+			return nil
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 1 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var runs [2]*record.Run
+			for i, path := range args {
+				var err error
+				if runs[i], err = readRun(path); err != nil {
+					return err
+				}
+			}
+			d := compare.Runs(runs[0], runs[1])
+			show := showDifference
+			if asJSON {
+				show = func(w io.Writer, d *compare.Difference) error { return writeJSON(w, d) }
+			}
+			err := show(cmd.OutOrStdout(), d)
+			if err == nil && d.Any() {
+				err = exitWith(codeSurprise)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+// showDifference writes a difference for people: the result first, then each change with its cells, a lock a line.
+func showDifference(w io.Writer, d *compare.Difference) error {
+	width := terminalWidth(w)
+	var b strings.Builder
+	if d.Any() {
+		fmt.Fprintf(&b, "%d changed, %d appeared, %d disappeared; %d the same\n", countCells(d.Changed), countCells(d.Appeared), countCells(d.Disappeared), d.Same)
+	} else {
+		fmt.Fprintf(&b, "no difference in %d cells\n", d.Same)
+	}
+	for _, line := range sides(d) {
+		b.WriteString("  " + strings.Join(wrapWords(line, width-7), "\n       ") + "\n")
+	}
+	for _, part := range []struct {
+		groups []compare.Group
+		head   func(compare.Group) string
+	}{
+		{d.Changed, func(g compare.Group) string { return g.Old + " → " + g.New }},
+		{d.Appeared, func(g compare.Group) string { return "appeared: " + g.New }},
+		{d.Disappeared, func(g compare.Group) string { return "disappeared: " + g.Old }},
+	} {
+		for _, g := range part.groups {
+			b.WriteString("\n" + strings.Join(wrapWords(fmt.Sprintf("%s  (%d)", part.head(g), len(g.Cells)), width-2), "\n  ") + "\n")
+			if err := writeTable(&b, width, "  ", byLock(g.Cells)); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// sides says which runs were compared, and in which setting each was made, if that differs.
+func sides(d *compare.Difference) (lines []string) {
+	settings := func(s compare.Side) string { return fmt.Sprintf("%s, %s, lab %s", s.World, s.Server, s.Lab) }
+	differ := settings(d.Old) != settings(d.New)
+	for _, side := range []struct {
+		name string
+		of   compare.Side
+	}{{"old", d.Old}, {"new", d.New}} {
+		line := fmt.Sprintf("%s  %s", side.name, side.of.Dir)
+		if differ {
+			line += ": " + settings(side.of)
+		}
+		if !side.of.Finished {
+			line += ", CUT SHORT"
+		}
+		lines = append(lines, report.Clean(line))
+	}
+	return lines
+}
+
+func countCells(groups []compare.Group) (n int) {
+	for _, g := range groups {
+		n += len(g.Cells)
+	}
+	return n
+}
+
+// byLock has a row for each lock, with its scenarios.
+func byLock(cells []compare.Cell) (rows [][]string) {
+	for _, c := range cells {
+		name := c.Scenario
+		if c.Workload != "" {
+			name += " (" + c.Workload + ")"
+		}
+		i := slices.IndexFunc(rows, func(row []string) bool { return row[0] == report.Clean(c.Lock) })
+		if i < 0 {
+			rows = append(rows, []string{report.Clean(c.Lock), report.Clean(name)})
+			continue
+		}
+		rows[i][1] += ", " + report.Clean(name)
+	}
+	return rows
+}
