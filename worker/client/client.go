@@ -89,7 +89,7 @@ type Options struct {
 
 // Serve speaks the protocol until the lab ends the client, and then ends the process. hello gets version, verbs and separate.
 func Serve[L any](hello map[string]any, open func(Options) (L, error), verbs Verbs[L]) {
-	if err := serve(os.Stdin, os.Stdout, hello, open, verbs); err != nil {
+	if err := ServeOn(os.Stdin, os.Stdout, hello, open, verbs); err != nil {
 		log.Fatal(err)
 	}
 	os.Exit(0) // whatever still waits for a reply is not waited for
@@ -104,7 +104,8 @@ type request struct {
 	WithinMS                                  float64 `json:"within_ms"`
 }
 
-func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(Options) (L, error), verbs Verbs[L]) error {
+// ServeOn is Serve on a connection to the lab. It returns when the lab ends the client.
+func ServeOn[L any](in io.Reader, out io.Writer, hello map[string]any, open func(Options) (L, error), verbs Verbs[L]) error {
 	hello["version"], hello["separate"] = 2, true
 	hello["verbs"] = slices.DeleteFunc([]string{"renew", "check", "reconnect"}, func(verb string) bool { return verbs[verb] == nil })
 	write := func(message any) { // by one write of a file, which no other interrupts
@@ -112,7 +113,9 @@ func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(O
 			log.Print(err)
 		}
 	}
-	go watch(write)
+	over := make(chan struct{})
+	defer close(over)
+	go watch(write, over)
 	// operations has what cancels each one under way, by its id; yield ends the wait for new connections.
 	var operations sync.Map
 	init, handles, yield := request{}, map[string]*handle{}, func() {}
@@ -159,10 +162,14 @@ func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(O
 }
 
 // watch tells the lab when the host did not run this process: what is late then is not the lock's fault.
-func watch(write func(message any)) {
+func watch(write func(message any), over <-chan struct{}) {
 	for {
 		began, used := time.Now(), processorTime()
-		time.Sleep(10 * time.Millisecond)
+		select {
+		case <-over:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
 		if late := time.Since(began) - 10*time.Millisecond - time.Duration(processorTime()-used); late > 25*time.Millisecond {
 			write(map[string]any{"late_ms": late.Seconds() * 1000})
 		}

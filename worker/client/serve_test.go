@@ -108,7 +108,7 @@ func converse[L any](t *testing.T, hello map[string]any, open func(Options) (L, 
 	fromLab, toClient := io.Pipe()
 	fromClient, toLab := io.Pipe()
 	c := &conversation{t, json.NewEncoder(toClient), map[float64]map[string]any{}, json.NewDecoder(fromClient), make(chan error, 1), toClient.Close}
-	go func() { c.ended <- serve(fromLab, toLab, hello, open, verbs) }()
+	go func() { c.ended <- ServeOn(fromLab, toLab, hello, open, verbs) }()
 	bound := time.AfterFunc(20*time.Second, func() { fromClient.CloseWithError(errors.New("no answer")) })
 	t.Cleanup(func() {
 		bound.Stop()
@@ -220,7 +220,7 @@ func TestEndOfRequests(t *testing.T) {
 	c := converse(t, map[string]any{}, nil, dials())
 	require.NoError(t, c.close())
 	require.NoError(t, <-c.ended)
-	require.Error(t, serve(io.LimitReader(zeros{}, 1), io.Discard, map[string]any{}, nil, dials()))
+	require.Error(t, ServeOn(io.LimitReader(zeros{}, 1), io.Discard, map[string]any{}, nil, dials()))
 }
 
 type zeros struct{}
