@@ -59,7 +59,9 @@ func TestPublicNamesExplainThemselves(t *testing.T) {
 }
 
 // aliasOfPublic says whether a problem is an alias in locktest of a type in another public package.
-func aliasOfPublic(dir, problem string) bool { return dir == "locktest" && strings.HasSuffix(problem, " is an alias") }
+func aliasOfPublic(dir, problem string) bool {
+	return dir == "locktest" && strings.HasSuffix(problem, " is an alias")
+}
 
 // TestHiddenTypesAreFound: each way to show a type that users cannot name is found.
 func TestHiddenTypesAreFound(t *testing.T) {

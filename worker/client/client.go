@@ -22,12 +22,25 @@ import (
 	"time"
 )
 
-// Verbs are what locks of type L do for the verbs of docs/protocol.md, such as "acquire": (*lock).acquire. True says that it was done, false that it
-// was certainly not, an error that this is not known. Only acquire and release must be there. reconnect returns when the connections work; without it
-// many scenarios do not apply. wait acquires within a time, in the library's own way, such as a queue; without it acquire is called again and again.
-// What is cancelled loses its connections, whatever the library does, unless hello has by_context: for a library that gives up with its context.
-// A lock is asked for one thing at a time, but for reconnect, whose context ends when an operation comes.
-type Verbs[L any] map[string]func(lock L, op *Operation) (bool, error)
+// Verbs are what locks of type L do for the verbs of docs/protocol.md. A nil one is a verb that the client does not have.
+type Verbs[L any] struct {
+	Acquire, Release Verb[L] // these two must be there
+	Renew, Check     Verb[L]
+	Wait             Verb[L] // acquires within Operation.Within in the library's own way; nil: Acquire is called again and again
+	Reconnect        Verb[L] // returns when the connections work; its context ends when an operation comes
+	Close            Verb[L]
+}
+
+// Verb does something with a lock: true if it was done, false if it certainly was not, an error if that is not known. A lock is asked for one thing
+// at a time, but for Reconnect. What is cancelled also loses its connections, unless hello has by_context.
+type Verb[L any] func(lock L, op *Operation) (bool, error)
+
+// by are the verbs that the client has, by the protocol's name.
+func (v Verbs[L]) by() map[string]Verb[L] {
+	all := map[string]Verb[L]{"acquire": v.Acquire, "release": v.Release, "renew": v.Renew, "check": v.Check, "wait": v.Wait, "reconnect": v.Reconnect, "close": v.Close}
+	maps.DeleteFunc(all, func(_ string, verb Verb[L]) bool { return verb == nil })
+	return all
+}
 
 // Operation is what a lock is asked for. Its context ends when the lab cancels it.
 type Operation struct {
@@ -105,7 +118,8 @@ type request struct {
 }
 
 // ServeOn is Serve on a connection to the lab. It returns when the lab ends the client.
-func ServeOn[L any](in io.Reader, out io.Writer, hello map[string]any, open func(Options) (L, error), verbs Verbs[L]) error {
+func ServeOn[L any](in io.Reader, out io.Writer, hello map[string]any, open func(Options) (L, error), can Verbs[L]) error {
+	verbs := can.by()
 	hello["version"], hello["separate"] = 2, true
 	hello["verbs"] = slices.DeleteFunc([]string{"renew", "check", "reconnect"}, func(verb string) bool { return verbs[verb] == nil })
 	write := func(message any) { // by one write of a file, which no other interrupts
@@ -206,7 +220,7 @@ type handle struct {
 }
 
 // add opens a handle. The context of that operation ends when the handle is closed.
-func add[L any](handles map[string]*handle, op *Operation, open func(Options) (L, error), verbs Verbs[L]) error {
+func add[L any](handles map[string]*handle, op *Operation, open func(Options) (L, error), verbs map[string]Verb[L]) error {
 	h := &handle{resource: op.req.Resource, last: make(chan struct{}), close: op.cancel}
 	close(h.last)
 	fail := func(err error) error { h.close(); return err }

@@ -14,7 +14,7 @@ import (
 func ExampleServeOn() {
 	hello := map[string]any{"name": "mylock", "promises": []string{"release-by-owner"}}
 	open := func(o client.Options) (*lock, error) { return &lock{key: o.Key}, nil }
-	verbs := client.Verbs[*lock]{"acquire": (*lock).acquire, "release": (*lock).release}
+	verbs := client.Verbs[*lock]{Acquire: (*lock).acquire, Release: (*lock).release}
 
 	in, out := pipes(func(in io.Reader, out io.Writer) {
 		if err := client.ServeOn(in, out, hello, open, verbs); err != nil {
