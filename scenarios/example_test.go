@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/sources"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -102,7 +103,7 @@ func ExampleCited() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	cited, err := scenarios.Cited(script[0].Source)
+	cited, err := sources.Cited(script[0].Source)
 	if err != nil {
 		log.Fatal(err)
 	}
