@@ -24,23 +24,14 @@ import (
 
 // Verbs are what locks of type L do for the verbs of docs/protocol.md. A nil one is a verb that the client does not have.
 type Verbs[L any] struct {
-	Acquire, Release Verb[L] // these two must be there
-	Renew, Check     Verb[L]
-	Wait             Verb[L] // acquires within Operation.Within in the library's own way; nil: Acquire is called again and again
-	Reconnect        Verb[L] // returns when the connections work; its context ends when an operation comes
-	Close            Verb[L]
+	// Acquire and Release must be there. Wait acquires within Operation.Within in the library's own way; without it Acquire is called again and again.
+	// Reconnect returns when the connections work; its context ends when an operation comes.
+	Acquire, Release, Wait, Renew, Check, Reconnect, Close Verb[L]
 }
 
 // Verb does something with a lock: true if it was done, false if it certainly was not, an error if that is not known. A lock is asked for one thing
 // at a time, but for Reconnect. What is cancelled also loses its connections, unless hello has by_context.
 type Verb[L any] func(lock L, op *Operation) (bool, error)
-
-// by are the verbs that the client has, by the protocol's name.
-func (v Verbs[L]) by() map[string]Verb[L] {
-	all := map[string]Verb[L]{"acquire": v.Acquire, "release": v.Release, "renew": v.Renew, "check": v.Check, "wait": v.Wait, "reconnect": v.Reconnect, "close": v.Close}
-	maps.DeleteFunc(all, func(_ string, verb Verb[L]) bool { return verb == nil })
-	return all
-}
 
 // Operation is what a lock is asked for. Its context ends when the lab cancels it.
 type Operation struct {
@@ -117,9 +108,10 @@ type request struct {
 	WithinMS                                  float64 `json:"within_ms"`
 }
 
-// ServeOn is Serve on a connection to the lab. It returns when the lab ends the client.
+// ServeOn is Serve on a connection to the lab. It returns when the lab ends the client, and then cancels what is under way.
 func ServeOn[L any](in io.Reader, out io.Writer, hello map[string]any, open func(Options) (L, error), can Verbs[L]) error {
-	verbs := can.by()
+	verbs := map[string]Verb[L]{"acquire": can.Acquire, "release": can.Release, "wait": can.Wait, "renew": can.Renew, "check": can.Check, "reconnect": can.Reconnect, "close": can.Close}
+	maps.DeleteFunc(verbs, func(_ string, verb Verb[L]) bool { return verb == nil })
 	hello["version"], hello["separate"] = 2, true
 	hello["verbs"] = slices.DeleteFunc([]string{"renew", "check", "reconnect"}, func(verb string) bool { return verbs[verb] == nil })
 	write := func(message any) { // by one write of a file, which no other interrupts
@@ -127,9 +119,9 @@ func ServeOn[L any](in io.Reader, out io.Writer, hello map[string]any, open func
 			log.Print(err)
 		}
 	}
-	over := make(chan struct{})
-	defer close(over)
-	go watch(write, over)
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	go watch(ctx, write)
 	// operations has what cancels each one under way, by its id; yield ends the wait for new connections.
 	var operations sync.Map
 	init, handles, yield := request{}, map[string]*handle{}, func() {}
@@ -138,7 +130,7 @@ func ServeOn[L any](in io.Reader, out io.Writer, hello map[string]any, open func
 		if err := requests.Decode(&op.req); err != nil {
 			return err
 		}
-		op.Context, op.cancel = context.WithCancel(context.Background())
+		op.Context, op.cancel = context.WithCancel(ctx)
 		op.Within, op.Answer, op.kept = time.Duration(op.req.WithinMS*1e6), map[string]any{"id": op.req.ID}, []func() map[string]any{}
 		switch h := handles[op.req.Handle]; {
 		case op.req.Do == "init":
@@ -176,14 +168,10 @@ func ServeOn[L any](in io.Reader, out io.Writer, hello map[string]any, open func
 }
 
 // watch tells the lab when the host did not run this process: what is late then is not the lock's fault.
-func watch(write func(message any), over <-chan struct{}) {
-	for {
+func watch(ctx context.Context, write func(message any)) {
+	for ctx.Err() == nil {
 		began, used := time.Now(), processorTime()
-		select {
-		case <-over:
-			return
-		case <-time.After(10 * time.Millisecond):
-		}
+		time.Sleep(10 * time.Millisecond)
 		if late := time.Since(began) - 10*time.Millisecond - time.Duration(processorTime()-used); late > 25*time.Millisecond {
 			write(map[string]any{"late_ms": late.Seconds() * 1000})
 		}
