@@ -199,12 +199,12 @@ func reconnect(op *Operation, handles map[string]*handle) {
 type handle struct {
 	verbs    map[string]func(*Operation) (bool, error)
 	resource string
-	fence    any                // of its hold, if there are fences
-	last     chan struct{}      // closed when the last operation has ended
-	waiting  atomic.Int64       // how many operations have not ended yet
-	under    atomic.Int64       // the id of the operation under way; below zero: it is cancelled, and new connections end at once
-	conns    sync.Map           // the library's, all of which pass a proxy
-	close    context.CancelFunc // ends the proxies; what they have connected, the lock ends itself
+	fence    any           // of its hold, if there are fences
+	last     chan struct{} // closed when the last operation has ended
+	// How many operations have not ended yet; the id of the one under way, below zero where it is cancelled and new connections end at once.
+	waiting, under atomic.Int64
+	conns          sync.Map           // the library's, all of which pass a proxy
+	close          context.CancelFunc // ends the proxies; what they have connected, the lock ends itself
 }
 
 // add opens a handle. The context of that operation ends when the handle is closed.
@@ -281,8 +281,7 @@ func again(op *Operation, within time.Duration, try func(*Operation) (bool, erro
 }
 
 // fenced has the resource refuse a fence that is smaller than the greatest one that it was shown, and then write, if there is something to write.
-const fenced = `if tonumber(redis.call("GET", KEYS[1]) or 0) > tonumber(ARGV[1]) then return redis.error_reply("STALEFENCE") end
-redis.call("SET", KEYS[1], ARGV[1]) return ARGV[2] and redis.call("SET", KEYS[2], ARGV[2])`
+const fenced = `if tonumber(redis.call("GET", KEYS[1]) or 0) > tonumber(ARGV[1]) then return redis.error_reply("STALEFENCE") end redis.call("SET", KEYS[1], ARGV[1]) return ARGV[2] and redis.call("SET", KEYS[2], ARGV[2])`
 
 // work counts on the resource, over a connection of its own. A fence is shown first.
 func (h *handle) work(op *Operation) (bool, error) {
