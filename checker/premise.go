@@ -10,11 +10,6 @@ import (
 	"github.com/locklab/locklab/internal/timeline"
 )
 
-// Premises says why a history cannot count as a test of its lock, or "" if it can: no acquire succeeded, none that did began a hold, one succeeded though
-// nothing of it reached the lock's key, a fault was injected and never seen to take effect, or no fault fell on a hold or on an
-// operation under way of the client that it was aimed at.
-func Premises(events []history.Event) string { return premisesOf(events).verdict() }
-
 func premisesOf(events []history.Event) *premises {
 	p := newPremises()
 	p.read(events, func(*timeline.Fact) {})
@@ -195,6 +190,9 @@ func (p *premises) miss(n int) {
 // neverAcquired is what the premises say where no client ever got the lock.
 const neverAcquired = "no acquire succeeded"
 
+// verdict says why a history cannot count as a test of its lock, or "" if it can: no acquire succeeded, none that did began a hold, one succeeded though
+// nothing of it reached the lock's key, a fault was injected and never seen to take effect, or no fault fell on a hold or on an
+// operation under way of the client that it was aimed at.
 func (p *premises) verdict() string {
 	p.miss(slices.IndexFunc(p.v.Faults, func(f timeline.FaultSpan) bool { return f.Awaited() }))
 	switch {

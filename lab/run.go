@@ -24,7 +24,7 @@ type Run struct {
 	Finished bool // false: it was interrupted, and cells are missing
 	Cells    []Cell
 
-	record *record.Run
+	record record.Run
 }
 
 // Cell is one lock in one scenario or storm, run once.
@@ -80,7 +80,7 @@ func newRun(record *record.Run) *Run {
 		return nil
 	}
 	run := &Run{
-		Dir: record.Dir, World: World(record.World), Server: record.Server, Started: record.Started, Finished: record.Finished, record: record,
+		Dir: record.Dir, World: World(record.World), Server: record.Server, Started: record.Started, Finished: record.Finished, record: *record,
 	}
 	for _, cell := range record.Cells {
 		run.Cells = append(run.Cells, newCell(cell))
@@ -96,7 +96,7 @@ func newCell(record record.Cell) Cell {
 }
 
 // Outcome is the worst outcome of the cells. A run that has not finished is unknown at best.
-func (r *Run) Outcome() Outcome { return outcomeOf(internal.OutcomeOf(r.record)) }
+func (r *Run) Outcome() Outcome { return outcomeOf(internal.OutcomeOf(&r.record)) }
 
 // Cell is the first cell of a lock in a scenario. The error names what the run has instead.
 func (r *Run) Cell(lock, scenario string) (Cell, error) {
@@ -109,7 +109,7 @@ func (r *Run) Cell(lock, scenario string) (Cell, error) {
 
 // History reads the saved history of a cell, and judges it again: the cell that it returns has the verdict of today's checker.
 func (r *Run) History(ctx context.Context, cell Cell) (Cell, []history.Event, error) {
-	again, file, err := internal.ReadCell(ctx, r.record, cell.record)
+	again, file, err := internal.ReadCell(ctx, &r.record, cell.record)
 	if err != nil {
 		return newCell(again), nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/spelling"
 )
 
 // takeBreakpoint reads "hold before first DEL".
@@ -48,7 +49,7 @@ func takeMatch(r *reader, before string) (faults.Match, error) {
 	if isCommand(word) {
 		return faults.Match{Kind: faults.MatchCommand, Command: word}, nil
 	}
-	if upper := strings.ToUpper(word); isCommand(upper) && Nearest(word, matches()) == "" {
+	if upper := strings.ToUpper(word); isCommand(upper) && spelling.Nearest(word, matches()) == "" {
 		return faults.Match{}, fmt.Errorf("unknown request %q; commands are written in capitals: did you mean %q?", word, upper)
 	}
 	return faults.Match{}, unknownOrMissing("request", word, before+" DEL", append(matches(), "a command in capitals"))

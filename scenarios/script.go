@@ -1,5 +1,5 @@
-// Package scenarios is the language of scripts: the parser with its errors, the formatter, the built-in scripts, the reviewed matrix of
-// expected verdicts, and the bibliography.
+// Package scenarios is the language of scripts: the parser with its errors, the formatter, the built-in scripts, and the reviewed matrix of
+// expected verdicts.
 //
 // It owns the grammar (words.go) and the rules of a valid script. It executes nothing, which package play does. It must not know a lock, a
 // world or a server.

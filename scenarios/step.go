@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/spelling"
 )
 
 // Bounds of a step's arguments. Spans in leases and rates of clocks are numbers between least and most.
@@ -204,7 +205,7 @@ func unknownVerb(r *reader) error {
 	word := r.next()
 	two := strings.TrimSpace(word + " " + r.peek())
 	known := spellings(phrases())
-	if meant := Nearest(two, known); strings.Contains(meant, " ") {
+	if meant := spelling.Nearest(two, known); strings.Contains(meant, " ") {
 		return unknownWord("verb", two, known)
 	}
 	return unknownWord("verb", word, known)

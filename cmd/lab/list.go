@@ -13,6 +13,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sources"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -131,8 +132,8 @@ func listWords() (list, error) {
 }
 
 func listSources() list {
-	l := list{heads: []string{"source", "title"}, entries: scenarios.References()}
-	for _, r := range scenarios.References() {
+	l := list{heads: []string{"source", "title"}, entries: sources.All()}
+	for _, r := range sources.All() {
 		title := strings.TrimPrefix(strings.TrimPrefix(r.String(), "article "), r.ID+": ")
 		if len(r.In) > 0 {
 			title += " (" + strings.Join(r.In, ", ") + ")"
@@ -145,8 +146,8 @@ func listSources() list {
 // articleTitles says what the numbers of articles stand for.
 func articleTitles() []string {
 	var notes []string
-	for _, r := range scenarios.References() {
-		if r.Kind == scenarios.Article {
+	for _, r := range sources.All() {
+		if r.Kind == sources.Article {
 			notes = append(notes, "article "+r.ID+": "+r.Title)
 		}
 	}

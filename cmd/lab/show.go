@@ -10,6 +10,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/sources"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -156,7 +157,7 @@ func showLock(w io.Writer, width int, spec impls.Spec, scripts []*scenarios.Scri
 
 // writeSources says what a citation stands for. Scripts of users cite what they like.
 func writeSources(w io.Writer, width int, citation string) error {
-	cited, err := scenarios.Cited(citation)
+	cited, err := sources.Cited(citation)
 	if err != nil || len(cited) == 0 {
 		return nil
 	}

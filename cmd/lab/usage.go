@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/internal/spelling"
 )
 
 // usageError is a mistake of the user: a wrong word, a bad script, an unreadable file.
@@ -22,7 +22,7 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 
 // unknown is the error for a name that does not exist, with the nearest one that does, else with what helps to find it.
 func unknown(kind, name string, names []string, help string) error {
-	if near := scenarios.Nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		return usagef("unknown %s %q; did you mean %q?", kind, name, near)
 	}
 	return usagef("unknown %s %q; %s", kind, name, help)

@@ -30,18 +30,18 @@ func rules() map[string]rule {
 		"internal/record": {own: []string{"checker"}, pure: true, scripted: true},
 		"internal/sim":    {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
 		// The explorer says how long it took, and does not wait for ever for a lock that does not come back.
-		"internal/sim/explore": {own: []string{"history", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/trace", "internal/worker/work"}, pure: true, clock: true},
+		"internal/sim/explore": {own: []string{"history", "internal/answers", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/trace", "internal/worker/work"}, pure: true, clock: true},
 		// The slow reference search shares nothing with the explorer but what it searches, and who judges it.
-		"internal/sim/reference":         {own: []string{"history", "faults", "impls", "checker", "internal/timeline/ownership", "internal/sim", "internal/worker/work"}, pure: true},
+		"internal/sim/reference":         {own: []string{"history", "faults", "impls", "checker", "internal/answers", "internal/timeline/ownership", "internal/sim", "internal/worker/work"}, pure: true},
 		"internal/sim/reference/compare": {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/reference"}, pure: true},
 		"internal/sim/points":            {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/trace"}, pure: true},
 		// A counterexample as data: its readers need not know how it was found.
 		"internal/sim/trace": {own: []string{"history", "faults", "checker", "internal/sim"}, pure: true},
 
 		"internal/worker/protocol": {own: []string{"history"}},
-		"internal/worker/work":     {own: []string{"history", "impls"}, pure: true},
+		"internal/worker/work":     {own: []string{"history", "internal/answers", "impls"}, pure: true},
 		"internal/worker": {
-			own:      []string{"history", "impls", "internal/waiting", "internal/worker/protocol", "internal/worker/work"},
+			own:      []string{"history", "impls", "internal/answers", "internal/waiting", "internal/worker/protocol", "internal/worker/work"},
 			external: []string{"github.com/redis/go-redis/v9", "github.com/go-zookeeper/zk"},
 		},
 
@@ -61,7 +61,7 @@ func rules() map[string]rule {
 			external: []string{"github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"},
 		},
 
-		"scenarios":               {own: []string{"history", "faults", "checker"}},
+		"scenarios":               {own: []string{"history", "faults", "internal/spelling", "checker"}},
 		"internal/scenarios/play": {own: []string{"history", "faults", "internal/faults/jute", "impls", "scenarios", "internal/worker/protocol"}},
 		"internal/scenarios/live": {own: []string{
 			"history", "faults", "internal/faults/clocks", "internal/faults/commands", "internal/faults/jute", "internal/faults/network", "internal/faults/process", "internal/faults/resp", "internal/faults/server", "internal/faults/tap",
@@ -69,11 +69,11 @@ func rules() map[string]rule {
 		}},
 		"internal/scenarios/conform": {own: []string{"faults", "internal/scenarios/live", "internal/scenarios/play", "internal/worker/protocol"}},
 		"internal/scenarios/sim": {own: []string{
-			"internal/waiting",
+			"internal/answers", "internal/waiting",
 			"history", "faults", "internal/faults/commands", "internal/faults/jute", "internal/faults/probe", "internal/faults/resp", "impls", "scenarios", "internal/scenarios/play", "internal/sim",
 			"internal/worker/protocol", "internal/worker/work",
 		}},
-		"internal/scenarios/storm":     {own: []string{"history", "faults", "internal/timeline", "checker", "internal/record", "impls", "scenarios"}, pure: true},
+		"internal/scenarios/storm":     {own: []string{"history", "faults", "internal/spelling", "internal/timeline", "checker", "internal/record", "impls", "scenarios"}, pure: true},
 		"internal/scenarios/reproduce": {own: []string{"history", "faults", "internal/faults/commands", "internal/timeline", "internal/timeline/ownership", "impls", "checker", "internal/record", "scenarios", "internal/sim", "internal/sim/trace"}, pure: true},
 		// What a measurement found, for those who show it.
 		"internal/bench":         {pure: true, scripted: true},
@@ -111,7 +111,7 @@ func rules() map[string]rule {
 				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
 				"internal/sim/explore", "internal/sim/points", "internal/sim/trace", "internal/scenarios/reproduce",
-				"internal/supervise", "internal/waiting",
+				"internal/sources", "internal/spelling", "internal/supervise", "internal/waiting",
 			},
 			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},
@@ -127,6 +127,9 @@ func rules() map[string]rule {
 		"adapters/postgres": {own: []string{"impls", "internal/worker", "internal/bench/measure"}, external: []string{"github.com/jackc/pgx/v5"}},
 
 		"internal":               {},
+		"internal/answers":       {own: []string{"history", "impls"}, pure: true, scripted: true},
+		"internal/sources":       {pure: true, scripted: true},
+		"internal/spelling":      {pure: true, scripted: true},
 		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
 		"internal/needs":         {tests: true},
 		"internal/adaptertest":   {own: []string{"internal/lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},

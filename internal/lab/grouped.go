@@ -51,7 +51,7 @@ func (h *Histories) textOf(cell record.Cell) (text []byte, found bool, err error
 			return nil, false, nil
 		}
 		if err == nil {
-			h.group.texts, err = history.Together(packed)
+			h.group.texts, err = together(packed)
 			err = closed(packed, err)
 		}
 		h.group.entry = entry

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/internal/sources"
 )
 
 // TestSourcesPage holds docs/sources.md against the bibliography.
 func TestSourcesPage(t *testing.T) {
 	var b strings.Builder
 	kind := ""
-	for _, r := range scenarios.References() {
+	for _, r := range sources.All() {
 		if r.Kind != kind {
 			kind = r.Kind
 			fmt.Fprintf(&b, "\n### %ss\n\n", strings.ToUpper(kind[:1])+kind[1:])
@@ -23,7 +23,7 @@ func TestSourcesPage(t *testing.T) {
 }
 
 // entry is a reference with all that is known of it.
-func entry(r scenarios.Reference) string {
+func entry(r sources.Reference) string {
 	parts := []string{r.Title}
 	if r.Original != "" {
 		parts = append(parts, "《"+r.Original+"》")

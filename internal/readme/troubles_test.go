@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/sources"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -183,7 +184,7 @@ func (row trouble) line(r reviewed) string {
 	require.True(r.t, ok, "%q: there is no scenario %s", row.what, row.scenario)
 	_, ok = impls.Find(row.lock)
 	require.True(r.t, ok, "%q: there is no lock %s", row.what, row.lock)
-	cited, err := scenarios.Cited(row.article)
+	cited, err := sources.Cited(row.article)
 	require.NoError(r.t, err, row.what)
 	assert.NotEmpty(r.t, cited, row.what)
 	shown := r.verdict(row.scenario, row.lock).Names()

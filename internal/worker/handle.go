@@ -6,6 +6,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 	"github.com/locklab/locklab/internal/waiting"
 	"github.com/locklab/locklab/internal/worker/protocol"
 )
@@ -69,13 +70,13 @@ func (h *handle) perform(ctx context.Context, req protocol.Request, say func(pro
 		}
 		h.env.beginAcquire()
 		held, err := acquire(ctx, h.lock, h.env, protocol.Duration(req.WithinMS), way)
-		h.env.endAcquire(func() { say(protocol.Reply(impls.Granted(h.lock, held, err))) })
+		h.env.endAcquire(func() { say(protocol.Reply(answers.Granted(h.lock, held, err))) })
 	case protocol.Release:
-		say(protocol.Reply(impls.Perform(ctx, h.lock, history.OpRelease)))
+		say(protocol.Reply(answers.Perform(ctx, h.lock, history.OpRelease)))
 	case protocol.Renew:
-		say(protocol.Reply(impls.Perform(ctx, h.lock, history.OpRenew)))
+		say(protocol.Reply(answers.Perform(ctx, h.lock, history.OpRenew)))
 	case protocol.Check:
-		say(protocol.Reply(impls.Perform(ctx, h.lock, history.OpCheck)))
+		say(protocol.Reply(answers.Perform(ctx, h.lock, history.OpCheck)))
 	case protocol.Close:
 		h.shut()
 		say(done())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 	"github.com/locklab/locklab/internal/worker/protocol"
 	"github.com/locklab/locklab/internal/worker/work"
 )
@@ -352,7 +353,7 @@ func (s *session) start(h *handle, req protocol.Request, run func(context.Contex
 		case <-before:
 			run(ctx, say)
 		case <-ctx.Done():
-			say(protocol.Reply(impls.Settled(false, ctx.Err())))
+			say(protocol.Reply(answers.Settled(false, ctx.Err())))
 			<-before
 		}
 	})

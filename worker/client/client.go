@@ -22,12 +22,16 @@ import (
 	"time"
 )
 
-// Verbs are what locks of type L do for the verbs of docs/protocol.md, such as "acquire": (*lock).acquire. True says that it was done, false that it
-// was certainly not, an error that this is not known. Only acquire and release must be there. reconnect returns when the connections work; without it
-// many scenarios do not apply. wait acquires within a time, in the library's own way, such as a queue; without it acquire is called again and again.
-// What is cancelled loses its connections, whatever the library does, unless hello has by_context: for a library that gives up with its context.
-// A lock is asked for one thing at a time, but for reconnect, whose context ends when an operation comes.
-type Verbs[L any] map[string]func(lock L, op *Operation) (bool, error)
+// Verbs are what locks of type L do for the verbs of docs/protocol.md. A nil one is a verb that the client does not have.
+type Verbs[L any] struct {
+	// Acquire and Release must be there. Wait acquires within Operation.Within in the library's own way; without it Acquire is called again and again.
+	// Reconnect returns when the connections work; its context ends when an operation comes.
+	Acquire, Release, Wait, Renew, Check, Reconnect, Close Verb[L]
+}
+
+// Verb does something with a lock: true if it was done, false if it certainly was not, an error if that is not known. A lock is asked for one thing
+// at a time, but for Reconnect. What is cancelled also loses its connections, unless hello has by_context.
+type Verb[L any] func(lock L, op *Operation) (bool, error)
 
 // Operation is what a lock is asked for. Its context ends when the lab cancels it.
 type Operation struct {
@@ -89,7 +93,7 @@ type Options struct {
 
 // Serve speaks the protocol until the lab ends the client, and then ends the process. hello gets version, verbs and separate.
 func Serve[L any](hello map[string]any, open func(Options) (L, error), verbs Verbs[L]) {
-	if err := serve(os.Stdin, os.Stdout, hello, open, verbs); err != nil {
+	if err := ServeOn(os.Stdin, os.Stdout, hello, open, verbs); err != nil {
 		log.Fatal(err)
 	}
 	os.Exit(0) // whatever still waits for a reply is not waited for
@@ -104,7 +108,10 @@ type request struct {
 	WithinMS                                  float64 `json:"within_ms"`
 }
 
-func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(Options) (L, error), verbs Verbs[L]) error {
+// ServeOn is Serve on a connection to the lab. It returns when the lab ends the client, and then cancels what is under way.
+func ServeOn[L any](in io.Reader, out io.Writer, hello map[string]any, open func(Options) (L, error), can Verbs[L]) error {
+	verbs := map[string]Verb[L]{"acquire": can.Acquire, "release": can.Release, "wait": can.Wait, "renew": can.Renew, "check": can.Check, "reconnect": can.Reconnect, "close": can.Close}
+	maps.DeleteFunc(verbs, func(_ string, verb Verb[L]) bool { return verb == nil })
 	hello["version"], hello["separate"] = 2, true
 	hello["verbs"] = slices.DeleteFunc([]string{"renew", "check", "reconnect"}, func(verb string) bool { return verbs[verb] == nil })
 	write := func(message any) { // by one write of a file, which no other interrupts
@@ -112,7 +119,9 @@ func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(O
 			log.Print(err)
 		}
 	}
-	go watch(write)
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	go watch(ctx, write)
 	// operations has what cancels each one under way, by its id; yield ends the wait for new connections.
 	var operations sync.Map
 	init, handles, yield := request{}, map[string]*handle{}, func() {}
@@ -121,7 +130,7 @@ func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(O
 		if err := requests.Decode(&op.req); err != nil {
 			return err
 		}
-		op.Context, op.cancel = context.WithCancel(context.Background())
+		op.Context, op.cancel = context.WithCancel(ctx)
 		op.Within, op.Answer, op.kept = time.Duration(op.req.WithinMS*1e6), map[string]any{"id": op.req.ID}, []func() map[string]any{}
 		switch h := handles[op.req.Handle]; {
 		case op.req.Do == "init":
@@ -159,8 +168,8 @@ func serve[L any](in io.Reader, out io.Writer, hello map[string]any, open func(O
 }
 
 // watch tells the lab when the host did not run this process: what is late then is not the lock's fault.
-func watch(write func(message any)) {
-	for {
+func watch(ctx context.Context, write func(message any)) {
+	for ctx.Err() == nil {
 		began, used := time.Now(), processorTime()
 		time.Sleep(10 * time.Millisecond)
 		if late := time.Since(began) - 10*time.Millisecond - time.Duration(processorTime()-used); late > 25*time.Millisecond {
@@ -190,16 +199,16 @@ func reconnect(op *Operation, handles map[string]*handle) {
 type handle struct {
 	verbs    map[string]func(*Operation) (bool, error)
 	resource string
-	fence    any                // of its hold, if there are fences
-	last     chan struct{}      // closed when the last operation has ended
-	waiting  atomic.Int64       // how many operations have not ended yet
-	under    atomic.Int64       // the id of the operation under way; below zero: it is cancelled, and new connections end at once
-	conns    sync.Map           // the library's, all of which pass a proxy
-	close    context.CancelFunc // ends the proxies; what they have connected, the lock ends itself
+	fence    any           // of its hold, if there are fences
+	last     chan struct{} // closed when the last operation has ended
+	// How many operations have not ended yet; the id of the one under way, below zero where it is cancelled and new connections end at once.
+	waiting, under atomic.Int64
+	conns          sync.Map           // the library's, all of which pass a proxy
+	close          context.CancelFunc // ends the proxies; what they have connected, the lock ends itself
 }
 
 // add opens a handle. The context of that operation ends when the handle is closed.
-func add[L any](handles map[string]*handle, op *Operation, open func(Options) (L, error), verbs Verbs[L]) error {
+func add[L any](handles map[string]*handle, op *Operation, open func(Options) (L, error), verbs map[string]Verb[L]) error {
 	h := &handle{resource: op.req.Resource, last: make(chan struct{}), close: op.cancel}
 	close(h.last)
 	fail := func(err error) error { h.close(); return err }
@@ -272,8 +281,7 @@ func again(op *Operation, within time.Duration, try func(*Operation) (bool, erro
 }
 
 // fenced has the resource refuse a fence that is smaller than the greatest one that it was shown, and then write, if there is something to write.
-const fenced = `if tonumber(redis.call("GET", KEYS[1]) or 0) > tonumber(ARGV[1]) then return redis.error_reply("STALEFENCE") end
-redis.call("SET", KEYS[1], ARGV[1]) return ARGV[2] and redis.call("SET", KEYS[2], ARGV[2])`
+const fenced = `if tonumber(redis.call("GET", KEYS[1]) or 0) > tonumber(ARGV[1]) then return redis.error_reply("STALEFENCE") end redis.call("SET", KEYS[1], ARGV[1]) return ARGV[2] and redis.call("SET", KEYS[2], ARGV[2])`
 
 // work counts on the resource, over a connection of its own. A fence is shown first.
 func (h *handle) work(op *Operation) (bool, error) {

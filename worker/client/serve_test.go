@@ -86,7 +86,7 @@ func (d *dialer) ping(*Operation) (bool, error) {
 
 func dials() Verbs[*dialer] {
 	return Verbs[*dialer]{
-		"acquire": (*dialer).acquire, "release": (*dialer).release, "renew": (*dialer).renew, "close": (*dialer).close, "reconnect": (*dialer).ping,
+		Acquire: (*dialer).acquire, Release: (*dialer).release, Renew: (*dialer).renew, Close: (*dialer).close, Reconnect: (*dialer).ping,
 	}
 }
 
@@ -108,7 +108,7 @@ func converse[L any](t *testing.T, hello map[string]any, open func(Options) (L, 
 	fromLab, toClient := io.Pipe()
 	fromClient, toLab := io.Pipe()
 	c := &conversation{t, json.NewEncoder(toClient), map[float64]map[string]any{}, json.NewDecoder(fromClient), make(chan error, 1), toClient.Close}
-	go func() { c.ended <- serve(fromLab, toLab, hello, open, verbs) }()
+	go func() { c.ended <- ServeOn(fromLab, toLab, hello, open, verbs) }()
 	bound := time.AfterFunc(20*time.Second, func() { fromClient.CloseWithError(errors.New("no answer")) })
 	t.Cleanup(func() {
 		bound.Stop()
@@ -220,7 +220,7 @@ func TestEndOfRequests(t *testing.T) {
 	c := converse(t, map[string]any{}, nil, dials())
 	require.NoError(t, c.close())
 	require.NoError(t, <-c.ended)
-	require.Error(t, serve(io.LimitReader(zeros{}, 1), io.Discard, map[string]any{}, nil, dials()))
+	require.Error(t, ServeOn(io.LimitReader(zeros{}, 1), io.Discard, map[string]any{}, nil, dials()))
 }
 
 type zeros struct{}
@@ -292,7 +292,7 @@ func TestCancelByContext(t *testing.T) {
 	defer listener.Close()
 	called := &calls{waiting: make(chan struct{}, 1)}
 	open := func(o Options) (*heeds, error) { return &heeds{dialer{o, called}}, nil }
-	c := converse(t, map[string]any{"by_context": true}, open, Verbs[*heeds]{"acquire": (*heeds).acquire})
+	c := converse(t, map[string]any{"by_context": true}, open, Verbs[*heeds]{Acquire: (*heeds).acquire})
 	c.asks(1, "init", map[string]any{"version": 2, "servers": []string{"zookeeper://" + listener.Addr().String()}})
 	c.asks(2, "open", h1)
 	c.says(3, "acquire", h1)
@@ -331,7 +331,7 @@ func (u unreachable) ping(op *Operation) (bool, error) {
 // TestReconnectWaitsForNoOperation: requests are read while a library connects, and an operation comes before that.
 func TestReconnectWaitsForNoOperation(t *testing.T) {
 	lock := unreachable{make(chan struct{})}
-	verbs := Verbs[unreachable]{"acquire": unreachable.acquire, "reconnect": unreachable.ping}
+	verbs := Verbs[unreachable]{Acquire: unreachable.acquire, Reconnect: unreachable.ping}
 	c := converse(t, map[string]any{}, func(Options) (unreachable, error) { return lock, nil }, verbs)
 	c.asks(1, "init", map[string]any{"version": 2})
 	c.asks(2, "open", h1)
@@ -345,7 +345,7 @@ func TestReconnectWaitsForNoOperation(t *testing.T) {
 // TestReconnectIsAnsweredNo: a lock that says no is not asked again.
 func TestReconnectIsAnsweredNo(t *testing.T) {
 	pings := 0
-	verbs := Verbs[int]{"reconnect": func(int, *Operation) (bool, error) {
+	verbs := Verbs[int]{Reconnect: func(int, *Operation) (bool, error) {
 		pings++
 		return false, nil
 	}}
@@ -398,7 +398,7 @@ func TestCancelOfWork(t *testing.T) {
 // TestNotices: of a loss, and of that of an earlier hold.
 func TestNotices(t *testing.T) {
 	holds := make(chan *Operation, 2)
-	verbs := Verbs[int]{"acquire": func(_ int, op *Operation) (bool, error) {
+	verbs := Verbs[int]{Acquire: func(_ int, op *Operation) (bool, error) {
 		holds <- op
 		return true, nil
 	}}
@@ -418,8 +418,8 @@ func TestNotices(t *testing.T) {
 // TestWait: a library with a queue of its own is asked once, and told for how long.
 func TestWait(t *testing.T) {
 	verbs := Verbs[int]{
-		"acquire": func(int, *Operation) (bool, error) { return false, nil },
-		"wait": func(_ int, op *Operation) (bool, error) {
+		Acquire: func(int, *Operation) (bool, error) { return false, nil },
+		Wait: func(_ int, op *Operation) (bool, error) {
 			op.Answer["error"] = op.Within.String()
 			return false, nil
 		},
@@ -452,7 +452,7 @@ func TestOpenBeforeInit(t *testing.T) {
 
 // TestNoticesFollowTheAnswer: what a lock learns before its acquire is answered is told behind the answer, and a validity has shrunk by then.
 func TestNoticesFollowTheAnswer(t *testing.T) {
-	verbs := Verbs[int]{"acquire": func(_ int, op *Operation) (bool, error) {
+	verbs := Verbs[int]{Acquire: func(_ int, op *Operation) (bool, error) {
 		op.Valid(time.Hour)
 		time.Sleep(50 * time.Millisecond)
 		return true, nil
@@ -470,7 +470,7 @@ func TestNoticesFollowTheAnswer(t *testing.T) {
 // TestNoticesOfAnEarlierHold: a validity names no hold, so one of an earlier hold must come before the answer to the next acquire.
 func TestNoticesOfAnEarlierHold(t *testing.T) {
 	var earlier *Operation
-	verbs := Verbs[int]{"acquire": func(_ int, op *Operation) (bool, error) {
+	verbs := Verbs[int]{Acquire: func(_ int, op *Operation) (bool, error) {
 		if earlier != nil {
 			earlier.Valid(time.Hour)
 		}
@@ -488,7 +488,7 @@ func TestNoticesOfAnEarlierHold(t *testing.T) {
 
 // TestNoticesKeepTheirOrder: a validity that came behind the loss would prolong a hold that is over.
 func TestNoticesKeepTheirOrder(t *testing.T) {
-	verbs := Verbs[int]{"acquire": func(_ int, op *Operation) (bool, error) {
+	verbs := Verbs[int]{Acquire: func(_ int, op *Operation) (bool, error) {
 		op.Valid(time.Hour)
 		op.Lost("gone")
 		return true, nil
@@ -516,11 +516,11 @@ func TestCancelBreaksNoOtherOperation(t *testing.T) {
 		}
 	}()
 	verbs := Verbs[string]{
-		"acquire": func(_ string, op *Operation) (bool, error) {
+		Acquire: func(_ string, op *Operation) (bool, error) {
 			<-op.Done()
 			return false, op.Err()
 		},
-		"check": func(server string, _ *Operation) (bool, error) {
+		Check: func(server string, _ *Operation) (bool, error) {
 			conn, err := net.Dial("tcp", server)
 			if err != nil {
 				return false, err

@@ -46,6 +46,6 @@ func (l *lock) check(op *client.Operation) (bool, error) {
 func main() {
 	hello := map[string]any{"name": "redislock", "about": "redislock 0.9.4 on go-redis 9.23.0"}
 	hello["promises"] = []string{"exclusion", "release-by-owner", "renew-by-owner", "crash-safe", "ignores-clocks"}
-	verbs := client.Verbs[*lock]{"acquire": (*lock).acquire, "release": (*lock).release, "renew": (*lock).renew, "check": (*lock).check}
+	verbs := client.Verbs[*lock]{Acquire: (*lock).acquire, Release: (*lock).release, Renew: (*lock).renew, Check: (*lock).check}
 	redisclient.Serve(hello, func(o redisclient.Options) *lock { return &lock{Options: o} }, verbs, "once", "ring")
 }

@@ -39,8 +39,8 @@ func (l *lock) renew(op *client.Operation) (bool, error)   { return said(l.Exten
 func main() {
 	hello := map[string]any{"name": "redsync", "about": "redsync 4.18.1 on go-redis 9.23.0"}
 	hello["promises"] = []string{"exclusion", "ends-with-lease", "release-by-owner", "renew-by-owner", "crash-safe", "ignores-clocks"}
-	verbs := client.Verbs[*lock]{"release": (*lock).release}
-	verbs["acquire"], verbs["renew"] = redisclient.Limited((*lock).acquire), redisclient.Limited((*lock).renew)
+	verbs := client.Verbs[*lock]{Release: (*lock).release}
+	verbs.Acquire, verbs.Renew = redisclient.Limited((*lock).acquire), redisclient.Limited((*lock).renew)
 	redisclient.Serve(hello, func(o redisclient.Options) *lock {
 		options := []redsync.Option{redsync.WithExpiry(o.Lease), redsync.WithFailFast(o.Has("failfast"))}
 		if o.Has("setnx") {

@@ -47,5 +47,5 @@ func main() {
 	client.Serve(hello, func(o client.Options) (*lock, error) {
 		locker, err := rueidislock.NewLocker(options(o))
 		return &lock{Options: o, Locker: locker}, err
-	}, client.Verbs[*lock]{"acquire": (*lock).acquire, "release": (*lock).release, "reconnect": (*lock).reconnect, "close": (*lock).close})
+	}, client.Verbs[*lock]{Acquire: (*lock).acquire, Release: (*lock).release, Reconnect: (*lock).reconnect, Close: (*lock).close})
 }

@@ -47,5 +47,5 @@ func main() {
 			Taken: []error{zk.ErrDeadlock}, Unheld: []error{zk.ErrNotLocked, zk.ErrNoNode},
 		})
 		return l, err
-	}, client.Verbs[*lock]{"acquire": (*lock).acquire, "wait": (*lock).wait, "release": (*lock).release, "reconnect": (*lock).reconnect})
+	}, client.Verbs[*lock]{Acquire: (*lock).acquire, Wait: (*lock).wait, Release: (*lock).release, Reconnect: (*lock).reconnect})
 }

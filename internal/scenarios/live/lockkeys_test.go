@@ -75,7 +75,7 @@ func keyedClient(how string) error {
 	if how == "servers" {
 		hello["servers"] = "majority"
 	}
-	verbs := client.Verbs[*keyed]{"acquire": (*keyed).acquire, "release": (*keyed).release, "reconnect": (*keyed).reconnect}
+	verbs := client.Verbs[*keyed]{Acquire: (*keyed).acquire, Release: (*keyed).release, Reconnect: (*keyed).reconnect}
 	client.Serve(hello, func(o client.Options) (*keyed, error) {
 		n++
 		l := &keyed{o, redisclient.New(o.Servers[0], redisclient.Settings{}), how, fmt.Sprint(o.Servers[0], n)}

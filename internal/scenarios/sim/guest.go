@@ -12,6 +12,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/waiting"
 	"github.com/locklab/locklab/internal/worker/protocol"
@@ -264,13 +265,13 @@ func (g *guest) carryOut(ctx context.Context, l *guestLock, op *play.Operation) 
 	case history.OpAcquire:
 		way, why := waiting.For(g.cell.Wait, l.lock)
 		if why != "" {
-			return impls.Unsupported(why)
+			return answers.Unsupported(why)
 		}
 		l.mu.Lock()
 		l.acquiring = true
 		l.mu.Unlock()
 		held, err := acquire(ctx, l.lock, guestEnv{began: g.bubble.began}, op.Within, way)
-		return impls.Granted(l.lock, held, err)
+		return answers.Granted(l.lock, held, err)
 	case history.OpWork:
 		task := work.Task{
 			Resource: resource{g, l.handle}, Client: g.name, Key: l.Data.Key, Stock: l.Data.Stock, Item: l.Data.Item,
@@ -278,7 +279,7 @@ func (g *guest) carryOut(ctx context.Context, l *guestLock, op *play.Operation) 
 		}
 		return task.Under(l.lock).Do(ctx, l.Data.Work)
 	}
-	return impls.Perform(ctx, l.lock, op.Op)
+	return answers.Perform(ctx, l.lock, op.Op)
 }
 
 // acquire tries for some time, or once.

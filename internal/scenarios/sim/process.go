@@ -7,6 +7,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/waiting"
@@ -41,10 +42,10 @@ func (p *peer) carryOut(ctx process.Context, lock impls.Lock, op *operation) his
 	case history.OpAcquire:
 		way, why := waiting.For(p.cell.Wait, lock)
 		if why != "" {
-			return impls.Unsupported(why)
+			return answers.Unsupported(why)
 		}
 		held, err := p.acquire(ctx, lock, op, way)
-		return impls.Granted(lock, held, err)
+		return answers.Granted(lock, held, err)
 	case history.OpWork:
 		task := work.Task{
 			Resource: p.proc.ResourceOf(h.Name), Shared: p.proc.Env(h.Name).Shared, Client: p.name, Key: h.Data.Key,
@@ -52,7 +53,7 @@ func (p *peer) carryOut(ctx process.Context, lock impls.Lock, op *operation) his
 		}
 		return task.Under(lock).Do(ctx.Ctx(), h.Data.Work)
 	}
-	return impls.Perform(ctx.Ctx(), lock, op.Op)
+	return answers.Perform(ctx.Ctx(), lock, op.Op)
 }
 
 // acquire tries for some time, which is real unless the lock measures it: a client whose clock is wrong is to wait no longer and no shorter

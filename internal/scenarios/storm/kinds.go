@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/internal/spelling"
 )
 
 // Kind is a kind of fault of the mixture, and how often it comes beside others.
@@ -113,7 +113,7 @@ func unknown(name string, kinds []faults.Kind) error {
 	for i, kind := range kinds {
 		names[i] = string(kind)
 	}
-	if near := scenarios.Nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		return fmt.Errorf("unknown fault %q; did you mean %q?", name, near)
 	}
 	return fmt.Errorf("unknown fault %q; known are %s, or none alone", name, strings.Join(names, ", "))

@@ -3,6 +3,7 @@ package explore
 import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/worker/work"
 )
@@ -27,11 +28,11 @@ func operationOf(op history.Op, resource impls.Server) process.Operation {
 // acquire tries once; the explorer itself decides when the next try comes.
 func acquire(ctx process.Context, lock impls.Lock) history.Answer {
 	held, err := lock.TryAcquire(ctx.Ctx())
-	return impls.Granted(lock, held, err)
+	return answers.Granted(lock, held, err)
 }
 
 func release(ctx process.Context, lock impls.Lock) history.Answer {
-	return impls.Settled(lock.Release(ctx.Ctx()))
+	return answers.Settled(lock.Release(ctx.Ctx()))
 }
 
 // increment is also the work of the live world's clients.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 )
 
 // However a task ends, the next process uses its coroutine again; and what belongs to one task does not reach the next.
@@ -106,7 +107,7 @@ func TestTimeoutsForNothingAreNoted(t *testing.T) {
 				cancel()
 			}
 			_ = p.Env("lock").Sleep(context.Background(), time.Second)
-			return impls.Settled(kept.Err() == nil, nil)
+			return answers.Settled(kept.Err() == nil, nil)
 		})
 		p.Resume(p.Waits()[0].Task, Input{})
 		require.Equal(t, test.want, p.AskedLate(), name)

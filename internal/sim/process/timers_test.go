@@ -12,6 +12,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 )
 
 // keeper is a Host that minds time-outs.
@@ -40,7 +41,7 @@ func opened(t *testing.T, run func(ctx Context, env impls.Env) error) (*Process,
 	require.True(t, ok)
 	p.Open("lock", spec, impls.Options{Key: "lock", Lease: time.Second}, 1)
 	task := p.Call("lock", history.OpAcquire, func(ctx Context, _ impls.Lock) history.Answer {
-		return impls.Settled(true, run(ctx, p.Env("lock")))
+		return answers.Settled(true, run(ctx, p.Env("lock")))
 	})
 	return p, k, task
 }

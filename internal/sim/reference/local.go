@@ -8,6 +8,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/service"
 	"github.com/locklab/locklab/internal/worker/work"
@@ -201,11 +202,11 @@ func operation(op history.Op, resource impls.Server) process.Operation {
 		}
 	}
 	return func(ctx process.Context, lock impls.Lock) history.Answer {
-		return impls.Settled(lock.Release(ctx.Ctx()))
+		return answers.Settled(lock.Release(ctx.Ctx()))
 	}
 }
 
 func acquire(ctx process.Context, lock impls.Lock) history.Answer {
 	held, err := lock.TryAcquire(ctx.Ctx())
-	return impls.Granted(lock, held, err)
+	return answers.Granted(lock, held, err)
 }

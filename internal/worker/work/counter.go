@@ -10,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 )
 
 // increment reads a counter and writes it back one higher, in two commands, so that without mutual exclusion updates are lost.
@@ -42,7 +43,7 @@ return redis.call("SET", KEYS[1], ARGV[1])`
 func incrementFenced(ctx context.Context, resource impls.Server, key string, fence int64) history.Answer {
 	fenceKey := key + ":fence"
 	if shown, err := accepted(resource.Eval(ctx, &impls.Script{Source: showFence}, []string{fenceKey}, fence)); !shown {
-		return impls.Settled(false, err)
+		return answers.Settled(false, err)
 	}
 	return add(ctx, resource, key, func(wrote int64) (bool, error) {
 		return accepted(resource.Eval(ctx, &impls.Script{Source: writeFenced}, []string{key, fenceKey}, wrote, fence))
@@ -61,10 +62,10 @@ func accepted(_ any, err error) (bool, error) {
 func add(ctx context.Context, resource impls.Server, key string, write func(wrote int64) (bool, error)) history.Answer {
 	read, err := counter(resource.Do(ctx, "GET", key))
 	if err != nil {
-		return impls.Settled(false, err)
+		return answers.Settled(false, err)
 	}
 	wrote := read + 1
-	answer := impls.Settled(write(wrote))
+	answer := answers.Settled(write(wrote))
 	answer.Counted, answer.Read, answer.Wrote = true, read, wrote
 	return answer
 }

@@ -7,13 +7,14 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 )
 
 // enter appends an entry to the ledger: "4 after 3 by C1", where 3 is the number of the last entry.
 func (t Task) enter(ctx context.Context) history.Answer {
 	last, err := lastEntry(t.Resource.Do(ctx, "LINDEX", t.Key, -1))
 	if err != nil {
-		return impls.Settled(false, err)
+		return answers.Settled(false, err)
 	}
 	entry := fmt.Sprintf("%d after %d by %s", last+1, last, t.Client)
 	done, err := t.oneByOne(ctx, []string{t.Key}, impls.Command{"RPUSH", t.Key, entry})

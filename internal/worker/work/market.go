@@ -11,6 +11,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 )
 
 // price is what every item is listed for.
@@ -33,7 +34,7 @@ func (t Task) trade(ctx context.Context) history.Answer {
 		return bargained(err)
 	}
 	done, err := t.together(ctx, d.writes, d.commands...)
-	answer := impls.Settled(done, err)
+	answer := answers.Settled(done, err)
 	answer.Did = d.what
 	return answer
 }
@@ -94,7 +95,7 @@ func bargained(err error) history.Answer {
 	if no := errNoDeal(""); errors.As(err, &no) {
 		return refused(string(no))
 	}
-	return impls.Settled(false, err)
+	return answers.Settled(false, err)
 }
 
 func (t Task) funds(name string) string { return t.Key + ":funds:" + name }

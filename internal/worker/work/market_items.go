@@ -6,6 +6,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 )
 
 // tradeItem trades the item that the lock is for, as article 004 advises: a client that has it lists it, another buys it. Clients trade
@@ -17,7 +18,7 @@ func (t Task) tradeItem(ctx context.Context) history.Answer {
 		return bargained(err)
 	}
 	done, err := t.together(ctx, d.writes, d.commands...)
-	answer := impls.Settled(done, err)
+	answer := answers.Settled(done, err)
 	answer.Did = d.what
 	return answer
 }

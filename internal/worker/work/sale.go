@@ -6,6 +6,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 )
 
 // sell sells one item as in article 003: it reads the stock from the cache, writes it to the database, and updates the cache.
@@ -13,7 +14,7 @@ func (t Task) sell(ctx context.Context) history.Answer {
 	stock, err := counter(t.Resource.Do(ctx, "GET", t.Key))
 	switch {
 	case err != nil:
-		return impls.Settled(false, err)
+		return answers.Settled(false, err)
 	case stock <= 0:
 		return soldOut()
 	}
@@ -49,7 +50,7 @@ func (t Task) sellFromStore(ctx context.Context) history.Answer {
 	stock, err := counter(t.Resource.Do(ctx, "GET", key))
 	switch {
 	case err != nil:
-		return impls.Settled(false, err)
+		return answers.Settled(false, err)
 	case stock <= 0:
 		return soldOut()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 )
 
 // Task is one piece of work under a lock.
@@ -62,7 +63,7 @@ func (t Task) Do(ctx context.Context, workload history.Workload) history.Answer 
 	case history.MarketItems:
 		return t.entered(ctx, t.tradeItem)
 	}
-	return impls.Unsupported(fmt.Sprintf("unknown workload %q", workload))
+	return answers.Unsupported(fmt.Sprintf("unknown workload %q", workload))
 }
 
 // entered shows the fence, if there is one, then does a job.
@@ -70,7 +71,7 @@ func (t Task) entered(ctx context.Context, job func(context.Context) history.Ans
 	if t.fenced {
 		shown, err := accepted(t.Resource.Eval(ctx, &impls.Script{Source: showFence}, []string{t.fenceKey()}, t.fence))
 		if !shown {
-			return impls.Settled(false, err)
+			return answers.Settled(false, err)
 		}
 	}
 	return job(ctx)
@@ -131,7 +132,7 @@ end
 
 // wrote is the answer to work that read a number and replaced it.
 func wrote(before, after int64, done bool, err error) history.Answer {
-	answer := impls.Settled(done, err)
+	answer := answers.Settled(done, err)
 	answer.Counted, answer.Read, answer.Wrote = true, before, after
 	return answer
 }

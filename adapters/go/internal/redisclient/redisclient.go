@@ -46,13 +46,13 @@ func Each[T any](o Options, f func(redis.UniversalClient) T) (all []T) {
 // majority, to use several servers; ring, to use a Ring of them.
 func Serve[L reconnects](hello map[string]any, open func(Options) L, verbs client.Verbs[L], known ...string) {
 	said := words.Read(hello, known...)
-	verbs["reconnect"] = L.Reconnect
+	verbs.Reconnect = L.Reconnect
 	switch {
 	case said.Has("majority"):
 		hello["servers"] = "majority"
 	case said.Has("ring"):
 		hello["servers"] = "one"
-		verbs["wait"] = patient(verbs["acquire"])
+		verbs.Wait = patient(verbs.Acquire)
 	}
 	client.Serve(hello, func(o client.Options) (L, error) {
 		options := Options{Options: o, Set: said}
@@ -68,7 +68,7 @@ func Serve[L reconnects](hello map[string]any, open func(Options) L, verbs clien
 }
 
 // Limited has an acquire or a renewal declare how long the hold is valid.
-func Limited[L interface{ Until() time.Time }](verb func(L, *client.Operation) (bool, error)) func(L, *client.Operation) (bool, error) {
+func Limited[L interface{ Until() time.Time }](verb client.Verb[L]) client.Verb[L] {
 	return func(lock L, op *client.Operation) (bool, error) {
 		done, err := verb(lock, op)
 		if done {
@@ -102,7 +102,7 @@ const pause = 20 * time.Millisecond
 
 // patient is what the user of a Ring does, which takes some heartbeats to notice that a server is down: until then it tries again after errors. It
 // is not sure of a refusal after an error, since the try that failed may have got the lock.
-func patient[L any](acquire func(L, *client.Operation) (bool, error)) func(L, *client.Operation) (bool, error) {
+func patient[L any](acquire client.Verb[L]) client.Verb[L] {
 	return func(lock L, op *client.Operation) (bool, error) {
 		var failed error // the first
 		for until := time.Now().Add(op.Within); ; {

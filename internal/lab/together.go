@@ -1,10 +1,12 @@
-package history
+package lab
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
+
+	"github.com/locklab/locklab/history"
 )
 
 // maxTogether bounds how many bytes of histories that follow one another are read.
@@ -15,9 +17,9 @@ var errTooLong = errors.New("the histories are too long")
 // headerStart begins the line that begins a history.
 const headerStart = `{"locklab_history"`
 
-// Together reads histories that follow one another in a file, by the cell that the header of each names. What they say is for Read to find out;
+// together reads histories that follow one another in a file, by the cell that the header of each names. What they say is for history.Read to find out;
 // what belongs to none is left out.
-func Together(r io.Reader) (byCell map[string][]byte, err error) {
+func together(r io.Reader) (byCell map[string][]byte, err error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxTogether+1))
 	if err != nil {
 		return nil, err
@@ -32,7 +34,7 @@ func Together(r io.Reader) (byCell map[string][]byte, err error) {
 			size = next + 2
 		}
 		line, _, _ := bytes.Cut(text, []byte("\n"))
-		var h Header
+		var h history.Header
 		if json.Unmarshal(line, &h) == nil && h.Cell != "" {
 			byCell[h.Cell] = text[:size]
 		}

@@ -1,4 +1,4 @@
-package scenarios_test
+package sources_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sources"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -14,19 +15,19 @@ import (
 // scripts says where it comes from.
 func TestCitations(t *testing.T) {
 	for _, spec := range impls.Every() {
-		cited, err := scenarios.Cited(spec.Source)
+		cited, err := sources.Cited(spec.Source)
 		require.NoError(t, err, spec.Name)
 		assert.NotEmpty(t, cited, "%s: %q", spec.Name, spec.Source)
 	}
 	scripts, err := scenarios.Builtin()
 	require.NoError(t, err)
 	for _, script := range scripts {
-		cited, err := scenarios.Cited(script.Source)
+		cited, err := sources.Cited(script.Source)
 		require.NoError(t, err, script.Name)
 		assert.NotEmpty(t, cited, "%s: %q", script.Name, script.Source)
 	}
 	for _, work := range scenarios.Workloads() {
-		_, err := scenarios.Cited(work.Source)
+		_, err := sources.Cited(work.Source)
 		require.NoError(t, err, work.Name)
 	}
 }
@@ -40,7 +41,7 @@ func TestCited(t *testing.T) {
 		"a lease of 1000 ms":                                nil,
 	}
 	for text, want := range tests {
-		cited, err := scenarios.Cited(text)
+		cited, err := sources.Cited(text)
 		require.NoError(t, err)
 		var got []string
 		for _, r := range cited {
@@ -49,7 +50,7 @@ func TestCited(t *testing.T) {
 		assert.Equal(t, want, got, text)
 	}
 	for _, text := range []string{"article 009", "A99", "nobody/nothing#1"} {
-		_, err := scenarios.Cited(text)
+		_, err := sources.Cited(text)
 		assert.ErrorContains(t, err, "which the bibliography does not have", text)
 	}
 }
@@ -57,7 +58,7 @@ func TestCited(t *testing.T) {
 // TestReferences asserts that no entry is there twice, and that algorithms name articles that exist.
 func TestReferences(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range scenarios.References() {
+	for _, r := range sources.All() {
 		assert.False(t, seen[r.ID], r.ID)
 		seen[r.ID] = true
 		assert.NotEmpty(t, r.Title, r.ID)
@@ -66,5 +67,5 @@ func TestReferences(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "article 002: Distributed locks with Redis, and a simple implementation that extends the lock by itself; hope_wisdom; address not known",
-		scenarios.References()[2].String())
+		sources.All()[2].String())
 }

@@ -1,4 +1,7 @@
-package scenarios
+// Package sources is the bibliography: what cards, scripts and documents cite.
+//
+// It owns the entries, and how a citation finds them. It must not know a lock or a script.
+package sources
 
 import (
 	"fmt"
@@ -29,8 +32,8 @@ const (
 	Thread    = "thread"
 )
 
-// References is the bibliography: what cards, scripts and documents cite.
-func References() []Reference {
+// All is the bibliography: what cards, scripts and documents cite.
+func All() []Reference {
 	return slices.Concat(articles(), algorithms(), works(), documents(), threads())
 }
 
@@ -130,7 +133,7 @@ var citation = regexp.MustCompile(`\b00\d\b|\b[AW]\d{1,2}\b|[\w.-]+/[\w.-]+#\d+|
 func Cited(text string) ([]Reference, error) {
 	var unknown []string
 	cited := map[string]bool{}
-	all, repository := References(), ""
+	all, repository := All(), ""
 	for _, id := range citation.FindAllString(text, -1) {
 		if before, _, ok := strings.Cut(id, "#"); ok && before != "" {
 			repository = before
