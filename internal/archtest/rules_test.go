@@ -117,7 +117,7 @@ func rules() map[string]rule {
 
 		"internal":               {},
 		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
-		"internal/needs":         {own: []string{"internal/racing"}, tests: true},
+		"internal/needs":         {own: []string{"internal"}, tests: true},
 		"internal/adaptertest":   {own: []string{"lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/hostile":       {own: []string{"internal/faults/resp", "impls", "internal/worker", "internal/worker/protocol"}},
 		"internal/redisclient":   {external: []string{"github.com/redis/go-redis/v9"}},
