@@ -18,7 +18,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
 	"github.com/locklab/locklab/scenarios"
@@ -33,7 +33,10 @@ func TestMatrixInBubbles(t *testing.T) {
 	require.NoError(t, err)
 	judged := 0
 	for _, spec := range impls.All() {
-		if spec.Needs == impls.NoServer || racing.Enabled && !slices.Contains([]string{"watchdog", "redisson-fair", "redlock"}, spec.Name) {
+		if spec.Needs == impls.NoServer {
+			continue
+		}
+		if !slices.Contains([]string{"setpx-lua", "redisson-fair"}, spec.Name) && needs.Count(t, "scenarios with "+spec.Name, 0, len(scripts)) == 0 {
 			continue
 		}
 		for _, script := range scripts {
@@ -57,7 +60,7 @@ func TestMatrixInBubbles(t *testing.T) {
 			})
 		}
 	}
-	if least := 1385; !racing.Enabled {
+	if least := 1385; needs.Full() {
 		assert.GreaterOrEqual(t, judged, least, "docs/locktest.md names this number")
 	}
 }

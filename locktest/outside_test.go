@@ -12,14 +12,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/internal/racing"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // TestFromOutside writes a module of somebody else, with a lock that holds what it promises and one that does not, and runs its tests.
 func TestFromOutside(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("the other module is not built with the race detector")
-	}
+	needs.Long(t, "builds another module and runs its tests")
 	dir := outside(t)
 	out, err := goTest(t, dir, "-run", "TestCareful$")
 	require.NoError(t, err, out)
@@ -52,9 +50,7 @@ func TestFromOutside(t *testing.T) {
 
 // TestLibraries runs the tests of published libraries, in a module that has them.
 func TestLibraries(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("the other module is not built with the race detector")
-	}
+	needs.Long(t, "builds a module with published libraries and runs its tests")
 	dir := filepath.Join("..", "examples", "libraries")
 	download := exec.CommandContext(t.Context(), "go", "mod", "download")
 	download.Dir = dir

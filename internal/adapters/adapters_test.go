@@ -20,7 +20,6 @@ import (
 	"github.com/locklab/locklab/internal/adaptertest"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
@@ -39,9 +38,7 @@ const together = 4
 
 // TestAdapters: each client can be started as the list says, introduces itself as the list says, and takes turns.
 func TestAdapters(t *testing.T) {
-	if racing.Enabled {
-		t.Skip("the clients are processes without a race detector")
-	}
+	needs.Long(t, "builds the clients of published libraries")
 	t.Chdir(root) // paths of the list begin there
 	needs.Program(t, "redis", "redis-server")
 	var mu sync.Mutex

@@ -131,7 +131,7 @@ func rules() map[string]rule {
 		"internal/sources":       {pure: true, scripted: true},
 		"internal/spelling":      {pure: true, scripted: true},
 		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
-		"internal/needs":         {tests: true},
+		"internal/needs":         {own: []string{"internal"}, tests: true},
 		"internal/adaptertest":   {own: []string{"internal/lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/hostile":       {own: []string{"internal/faults/resp", "impls", "internal/worker", "internal/worker/protocol"}},
 		"internal/redisclient":   {external: []string{"github.com/redis/go-redis/v9"}},
