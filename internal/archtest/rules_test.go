@@ -85,14 +85,16 @@ func rules() map[string]rule {
 			"scenarios", "internal/scenarios/conform", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/sim", "internal/scenarios/storm",
 			"internal/sim/explore", "internal/sim/points", "internal/sim/trace",
 		}},
+		// It is in other people's go.mod: what it needs, they get. See TestLocktestIsLean.
 		"locktest": {
 			own: []string{
-				"history", "impls", "checker", "lab", "internal/report", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm", "internal/worker/protocol",
+				"history", "impls", "checker", "internal/findings", "internal/racing", "internal/report", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm",
+				"internal/worker/protocol",
 			},
-			external: []string{"github.com/redis/go-redis/v9"},
-			tests:    true,
+			tests: true,
 		},
-		"internal/report": {own: []string{"internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace"}},
+		"internal/findings": {own: []string{"checker"}, pure: true, scripted: true},
+		"internal/report": {own: []string{"internal/bench", "history", "faults", "internal/findings", "internal/timeline", "checker", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{
 				"internal/adapters", "history", "internal/kits", "lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
@@ -118,6 +120,7 @@ func rules() map[string]rule {
 		"internal":               {},
 		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
 		"internal/needs":         {tests: true},
+		"internal/racing":        {},
 		"internal/adaptertest":   {own: []string{"lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/hostile":       {own: []string{"internal/faults/resp", "impls", "internal/worker", "internal/worker/protocol"}},
 		"internal/redisclient":   {external: []string{"github.com/redis/go-redis/v9"}},
