@@ -94,7 +94,7 @@ func rules() map[string]rule {
 			tests: true,
 		},
 		"internal/findings": {own: []string{"checker"}, pure: true, scripted: true},
-		"internal/report": {own: []string{"internal/bench", "history", "faults", "internal/findings", "internal/timeline", "checker", "internal/sim/trace"}},
+		"internal/report":   {own: []string{"internal/bench", "history", "faults", "internal/findings", "internal/timeline", "checker", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{
 				"internal/adapters", "history", "internal/kits", "lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
