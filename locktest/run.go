@@ -84,7 +84,7 @@ func (s *suite) sum(t *testing.T, cells []*cell) {
 	case len(failed) > 0:
 		t.Error(s.page(t, failed))
 	case len(cells) > 0 && !slices.ContainsFunc(cells, judged):
-		t.Errorf("locktest: none of %d scenarios came to a verdict about %q; the skipped subtests say why", len(cells), s.subject.Name)
+		t.Errorf("locktest: none of %d scenarios came to a verdict; %s: %s", len(cells), cells[0].Scenario, cmp.Or(cells[0].Failure, cells[0].Verdict.Reason))
 	}
 }
 
@@ -151,6 +151,9 @@ func newSuite(subject Subject) (*suite, error) {
 		return nil, fmt.Errorf("Subject.Promises %q: it is one of Lease, Watchdog, Fenced and Majority", subject.Promises)
 	}
 	s.contract = storm.ContractOf(s.model)
+	if !slices.Contains(s.contract.Promises, impls.RenewByOwner) { // no lock that can be renewed may prolong another client's
+		s.contract.Promises = append(slices.Clone(s.contract.Promises), impls.RenewByOwner)
+	}
 	var err error
 	if s.scripts, err = scenarios.Builtin(); err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func TestExploreRedislockInProcess(t *testing.T) {
 		client.AddHook(scripts{env.Do})
 		return client
 	}
-	locktest.Explore(t, redislockSubject(inProcess), locktest.Search{Schedules: 3000, For: time.Minute})
+	locktest.Explore(t, redislockSubject(inProcess), locktest.Search{Schedules: 1000, For: time.Minute})
 }
 
 // scripts has the scripts of a client carried out by a function.

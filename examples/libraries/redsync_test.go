@@ -37,7 +37,7 @@ func withRetries(env locktest.Env, addr string) *redis.Client {
 
 // TestExploreRedsyncExtension: with WithSetNXOnExtend an extension makes the key anew where there is none. One that was given up and arrives late does
 // so with a token that nobody has any more (S19): the lock is nobody's, for a lease. Plain redsync has no such schedule among
-// the next thousand.
+// the next 300.
 func TestExploreRedsyncExtension(t *testing.T) {
 	search := locktest.Search{Seed: 4_000, Turns: 4, Faults: 6, For: 2 * time.Minute, Expect: []locktest.AnomalyName{"ghost-lock", "unreleasable"}}
 	locktest.Explore(t, locktest.Subject{
@@ -47,7 +47,7 @@ func TestExploreRedsyncExtension(t *testing.T) {
 		},
 	}, search)
 
-	search.Schedules, search.Expect = 1000, nil
+	search.Schedules, search.Expect = 300, nil
 	locktest.Explore(t, locktest.Subject{
 		Promises: locktest.Lease,
 		New:      func(env locktest.Env) (locktest.Lock, error) { return newRedsync(env, goRedis) },

@@ -31,8 +31,8 @@ type Place struct {
 	Anomaly checker.Anomaly
 }
 
-// Group lists the causes of the anomalies of some cells, those that show most often first. Of a cell it takes the first anomaly and those that a
-// command made: the others follow from these. against has the anomalies that count.
+// Group lists the causes of the anomalies of some cells, those that show most often first. against has the
+// anomalies of a cell that count.
 func Group(cells []checker.Cell, against func(checker.Cell) []checker.Anomaly) []Finding {
 	var all []Finding
 	for i, cell := range cells {
@@ -55,17 +55,18 @@ func Group(cells []checker.Cell, against func(checker.Cell) []checker.Anomaly) [
 // shown is the last event that shows the anomaly.
 func (p Place) shown() int { return slices.Max(append([]int{0}, p.Anomaly.Events...)) }
 
-// causes are the anomalies that do not follow from others, one of each cause.
+// causes are the anomalies that a command made, one of each kind, or else the first one: the others follow from these.
 func causes(anomalies []checker.Anomaly) []checker.Anomaly {
 	inTime := slices.SortedStableFunc(slices.Values(anomalies), func(a, b checker.Anomaly) int { return cmp.Compare(a.At, b.At) })
 	var out []checker.Anomaly
-	for i, a := range inTime {
-		known := func(b checker.Anomaly) bool {
-			return b.Name == a.Name && b.Command == a.Command && b.Breaks == a.Breaks
-		}
-		if (i == 0 || a.Command != "") && !slices.ContainsFunc(out, known) {
+	for _, a := range inTime {
+		known := func(b checker.Anomaly) bool { return b.Name == a.Name && b.Command == a.Command && b.Breaks == a.Breaks }
+		if a.Command != "" && !slices.ContainsFunc(out, known) {
 			out = append(out, a)
 		}
+	}
+	if len(out) == 0 && len(inTime) > 0 {
+		out = inTime[:1]
 	}
 	return out
 }

@@ -26,6 +26,9 @@ func TestGroup(t *testing.T) {
 		{Lock: "mine", Scenario: "another", Verdict: checker.Verdict{Anomalies: []checker.Anomaly{
 			anomaly(checker.DoubleHolder, "exclusion", "", 1, 4), anomaly(checker.Overwrite, "exclusion", "SET", 2, 6),
 		}}},
+		{Lock: "mine", Scenario: "no command", Verdict: checker.Verdict{Anomalies: []checker.Anomaly{
+			anomaly(checker.DoubleHolder, "exclusion", "", 2, 6), anomaly(checker.StuckLock, "crash-safe", "", 1, 4),
+		}}},
 		{Lock: "other", Scenario: "small", Verdict: checker.Verdict{Anomalies: []checker.Anomaly{removed(9)}}},
 		{Lock: "mine", Scenario: "safe"},
 	}
@@ -44,9 +47,9 @@ func TestGroup(t *testing.T) {
 	}
 	assert.Equal(t, []line{
 		{"mine", "release-by-owner: DEL removed another client's lock", []int{1, 0}},
-		{"mine", "exclusion: two clients held the lock at the same time", []int{2}},
 		{"mine", "exclusion: SET overwrote another client's live lock", []int{2}},
-		{"other", "release-by-owner: DEL removed another client's lock", []int{3}},
+		{"mine", "crash-safe: nobody holds the lock, and nobody can acquire it in time", []int{3}},
+		{"other", "release-by-owner: DEL removed another client's lock", []int{4}},
 	}, lines)
 }
 
