@@ -84,7 +84,23 @@ func observe(events []history.Event, most int, p *premises) (anomalies []Anomaly
 		}
 	})
 	slices.SortStableFunc(found.list, func(a, b Anomaly) int { return int(a.At - b.At) })
+	for i := range found.list {
+		found.list[i].Command = commandOf(found.list[i], events)
+	}
 	return found.list, p.v.Malformed
+}
+
+// commandOf is the word for the command that made an anomaly: the last one of its first client that shows it.
+func commandOf(a Anomaly, events []history.Event) string {
+	if !slices.Contains([]Name{EarlyGrant, WrongfulDelete, WrongfulRenew, Overwrite, GhostLock}, a.Name) {
+		return ""
+	}
+	for _, i := range slices.Backward(a.Events) {
+		if e := events[i]; e.Kind == history.KindCommand && e.Client == a.Clients[0] {
+			return word(e.Command())
+		}
+	}
+	return ""
 }
 
 // findings collects anomalies, at most so many of one name.

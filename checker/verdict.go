@@ -85,6 +85,8 @@ type Anomaly struct {
 	At      time.Duration `json:"at_ns"`   // since the start of the cell
 	// Why tells who, which command or operation, and when, in one or two sentences.
 	Why string `json:"why"`
+	// Command is the word for the command that did it, of the anomalies that one command makes.
+	Command string `json:"command,omitempty"`
 	// Events are the indexes in the history of the events that show it, in order.
 	Events []int `json:"events"`
 	// Beyond says, of a storm only, what befell the clients that the lock does not promise to survive. It is empty where nothing

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -16,8 +17,8 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/findings"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
 	"github.com/locklab/locklab/internal/scenarios/storm"
@@ -38,10 +39,15 @@ type Search struct {
 	Lease  time.Duration
 	// Expect are anomalies that the lock is known to show. The search then ends with one of these only, and fails if it finds none.
 	Expect []AnomalyName
+	// Except are anomalies that the lock is known to show, which are passed over with all that follows them in a schedule.
+	Except []AnomalyName
 }
 
 // AnomalyName is the name of an anomaly, as docs/concepts.md lists them.
 type AnomalyName = checker.Name
+
+// shortSearch is how long a search lasts with -short, and goOn how long after the first finding.
+const shortSearch, goOn = time.Second, time.Second
 
 // seedVariable names the seed of the only schedule to be played.
 const seedVariable = "LOCKTEST_SEED"
@@ -51,13 +57,20 @@ type Explored struct {
 	Schedules, Commands int
 	Unknown             int // schedules that came to no verdict
 	Took                time.Duration
-	// Seed is that of the schedule that showed something, and Anomalies is what; empty: none did. That is no proof.
-	Seed      uint64
-	Anomalies []checker.Anomaly
+	Findings            []Finding // by seed; that there is none is no proof
 }
 
-// Explore searches schedules of the lock's messages: in which order they arrive, what is late, which connections break. It ends with the first
-// that shows an anomaly against the lock's promises, which fails the test unless it is expected. The search is random and bounded, and never complete.
+// Finding is one way in which schedules broke a promise.
+type Finding struct {
+	Cause     string            // the promise, the command and what it did, as far as these are known
+	Schedules int               // that showed it
+	Seed      uint64            // of the first of these
+	Anomalies []checker.Anomaly // that the first showed
+}
+
+// Explore searches schedules of the lock's messages: in which order they arrive, what is late, which connections break. What shows an anomaly against the
+// lock's promises fails the test, unless it is expected; the search then goes on for a second, to find others. It is random and bounded, and never
+// complete. With -short it lasts a second.
 func Explore(t *testing.T, subject Subject, search Search) Explored {
 	t.Helper()
 	s, err := newSuite(subject)
@@ -68,12 +81,16 @@ func Explore(t *testing.T, subject Subject, search Search) Explored {
 		t.Fatalf("locktest: Search.%s: it is greater than 0, or 0 for the default", wrong)
 	}
 	search = search.withDefaults()
+	if testing.Short() {
+		search.For = min(search.For, shortSearch)
+	}
 	if text := os.Getenv(seedVariable); text != "" {
 		if search.Seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatalf("locktest: %s=%s is no seed: it is a number", seedVariable, text)
 		}
 		search.Schedules = 1
 	}
+	defer quiet(t)()
 	found := s.explore(t, search)
 	rate := float64(found.Commands) / found.Took.Seconds()
 	t.Logf("%d schedules (%d unknown), %d commands in %v (%.0f a second), seeds from %d; a random search, not a proof",
@@ -134,17 +151,19 @@ func (s *suite) explore(t *testing.T, search Search) Explored {
 		workers.Go(x.work)
 	}
 	workers.Wait()
+	s.sayBlocked(t)
 	x.found.Took = time.Since(x.began)
 	switch {
-	case x.shown != nil:
-		x.found.Seed, x.found.Anomalies = x.shown.seed, x.shown.against
-		s.tell(t, x.shown, len(search.Expect) > 0)
+	case len(x.shown) > 0:
+		x.found.Findings = x.tell()
 	case x.failed != nil:
 		t.Fatalf("locktest: %v", x.failed)
 	case x.cutOff:
 		t.FailNow()
 	case x.found.Unknown == x.found.Schedules:
 		t.Errorf("locktest: no schedule came to a verdict: %s", x.why)
+	case len(search.Expect) > 0 && testing.Short():
+		t.Skipf("%v was expected, and not found in so short a time", search.Expect)
 	case len(search.Expect) > 0:
 		t.Errorf("locktest: %v was expected, and not found", search.Expect)
 	}
@@ -165,8 +184,9 @@ type exploration struct {
 	said   time.Time // when progress was reported
 	next   uint64    // seed
 	found  Explored
-	why    string    // the last schedule was unknown
-	shown  *schedule // that shows something, with the smallest seed; nil: none does
+	why    string      // the last schedule was unknown
+	shown  []*schedule // that show something
+	until  time.Time   // when the search ends after the first
 	failed error
 	cutOff bool // a bubble has failed by itself, and said why: the race detector does so
 }
@@ -175,7 +195,6 @@ type exploration struct {
 type schedule struct {
 	seed    uint64
 	played  play.Played
-	verdict checker.Verdict
 	against []checker.Anomaly
 }
 
@@ -187,7 +206,7 @@ func (x *exploration) work() {
 		defer x.mu.Unlock()
 		x.cutOff = x.cutOff || !ended
 	}()
-	world := bubbleWorld{x.t, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, x.subject.library())}
+	world := bubbleWorld{x.t, x.suite, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, x.subject.library())}
 	for {
 		seed, more := x.take()
 		if !more {
@@ -200,8 +219,8 @@ func (x *exploration) work() {
 			ended = true
 			return
 		}
-		verdict, against := x.judgeSchedule(played, x.search.Expect)
-		x.add(&schedule{seed, played, verdict, against}, commands)
+		verdict, against := x.judgeSchedule(played)
+		x.add(&schedule{seed, played, against}, verdict, commands)
 	}
 }
 
@@ -211,29 +230,33 @@ func (x *exploration) take() (seed uint64, more bool) {
 	defer x.mu.Unlock()
 	seed = x.next
 	taken := int(seed - x.search.Seed)
-	if x.shown != nil || x.failed != nil || x.cutOff || taken > 0 && (taken == x.search.Schedules || time.Since(x.began) > x.search.For) {
+	if x.failed != nil || len(x.shown) > 0 && (len(x.search.Expect) > 0 || time.Now().After(x.until)) || x.cutOff || taken > 0 && (taken == x.search.Schedules || time.Since(x.began) > x.search.For) {
 		return 0, false
 	}
 	x.next++
 	return seed, true
 }
 
-func (x *exploration) add(s *schedule, commands int) {
+func (x *exploration) add(s *schedule, verdict checker.Verdict, commands int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.found.Schedules++
 	x.found.Commands += commands
-	if s.verdict.Kind == checker.Undecided {
+	if verdict.Kind == checker.Undecided {
 		x.found.Unknown++
-		x.why = s.verdict.Reason
+		x.why = verdict.Reason
 	}
 	if since := time.Since(x.said); since >= progressEvery {
 		x.said = x.said.Add(since)
 		x.t.Logf("%d schedules, %d commands in %v so far", x.found.Schedules, x.found.Commands, time.Since(x.began).Round(time.Second))
 	}
-	if len(s.against) > 0 && (x.shown == nil || s.seed < x.shown.seed) {
-		x.shown = s
+	if len(s.against) == 0 {
+		return
 	}
+	if len(x.shown) == 0 {
+		x.until = time.Now().Add(goOn)
+	}
+	x.shown = append(x.shown, s)
 }
 
 func (x *exploration) fail(err error) {
@@ -242,17 +265,24 @@ func (x *exploration) fail(err error) {
 	x.failed = errors.Join(x.failed, err)
 }
 
-// judgeSchedule returns the anomalies that count against the lock: those that no fault explains which the lock does not promise to survive.
-func (s *suite) judgeSchedule(played play.Played, only []AnomalyName) (verdict checker.Verdict, against []checker.Anomaly) {
+// judgeSchedule returns the anomalies that count against the lock: those that no fault explains which the lock does not promise to survive, up to one
+// that is passed over.
+func (x *exploration) judgeSchedule(played play.Played) (verdict checker.Verdict, against []checker.Anomaly) {
 	opts := storm.Options()
 	opts.ListedFirst = true
 	verdict = checker.Conclude(played.Events, opts)
 	if len(verdict.Anomalies) == 0 {
 		return verdict, nil
 	}
-	verdict, _ = storm.Excuse(verdict, played.Events, contractOf(s.model), record.Storm{})
+	passedOver := time.Duration(math.MaxInt64)
 	for _, a := range verdict.Anomalies {
-		if a.Beyond == "" && (len(only) == 0 || slices.Contains(only, a.Name)) {
+		if slices.Contains(x.search.Except, a.Name) {
+			passedOver = min(passedOver, a.At)
+		}
+	}
+	verdict, _ = storm.Excuse(verdict, played.Events, x.contract, record.Storm{})
+	for _, a := range verdict.Anomalies {
+		if a.Beyond == "" && a.At < passedOver && (len(x.search.Expect) == 0 || slices.Contains(x.search.Expect, a.Name)) {
 			against = append(against, a)
 		}
 	}
@@ -264,23 +294,46 @@ func (w bubbleWorld) explore(subject play.Subject, search sim.Search) (out play.
 	return out, commands, err
 }
 
-// tell reports a schedule that counts against the lock, which fails the test unless that was expected.
-func (s *suite) tell(t *testing.T, shown *schedule, expected bool) {
+// tell reports the schedules that count against the lock, which fails the test unless they were expected: each finding in a line, and the story of
+// the one with the smallest seed.
+func (x *exploration) tell() []Finding {
+	t := x.t
 	t.Helper()
-	seed, played, verdict := shown.seed, shown.played, shown.verdict
-	verdict.Anomalies = shown.against
-	cell := record.Cell{
-		Lock: s.subject.Name, Scenario: "explore", Round: 1, Dir: "explore", Verdict: verdict, Expected: contractOf(s.model).Expected(),
+	bySeed := func(a, b *schedule) int { return cmp.Compare(a.seed, b.seed) }
+	slices.SortFunc(x.shown, bySeed)
+	if len(x.search.Expect) > 0 {
+		x.shown = x.shown[:1]
 	}
+	cells := make([]*cell, len(x.shown))
+	for i, s := range x.shown {
+		cells[i] = &cell{played: s.played, against: s.against}
+		cells[i].Lock, cells[i].Scenario, cells[i].Round, cells[i].Dir = x.subject.Name, fmt.Sprintf("seed-%d", s.seed), 1, fmt.Sprintf("seed-%d", s.seed)
+		cells[i].Verdict, cells[i].Expected = checker.Verdict{Kind: checker.Broken, Anomalies: s.against}, x.contract.Expected()
+	}
+	var out []Finding
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %s\n\n", seed, names(shown.against))
-	if err := report.Explain(&b, cell, played.Events, report.ExplainOptions{Width: storyWidth, Limit: storyEvents}); err != nil {
-		fmt.Fprintf(&b, "the story cannot be told: %v\n", err)
+	groups := group(cells)
+	first := func(f findings.Finding) findings.Place {
+		return slices.MinFunc(f.Places, func(a, b findings.Place) int { return cmp.Compare(a.Cell, b.Cell) })
 	}
-	if expected {
+	slices.SortStableFunc(groups, func(a, b findings.Finding) int { return cmp.Compare(first(a).Cell, first(b).Cell) })
+	for _, f := range groups {
+		s := x.shown[first(f).Cell]
+		out = append(out, Finding{f.Cause.String(), len(f.Places), s.seed, s.against})
+		fmt.Fprintf(&b, "%s, in %d of %d schedules; first: %s=%d go test -run '%s' .\n",
+			f.Cause, len(f.Places), x.found.Schedules, seedVariable, s.seed, pattern(t.Name()))
+	}
+	place := first(groups[0])
+	fmt.Fprintf(&b, "\nseed %d: ", x.shown[place.Cell].seed)
+	story(&b, x.shown[place.Cell].played, place.Anomaly, x.shown[place.Cell].against)
+	if len(x.search.Expect) > 0 {
 		t.Logf("as expected, %s", b.String())
-		return
+		return out
 	}
-	s.close(&b, t, cell, played, fmt.Sprintf("%s=%d ", seedVariable, seed))
+	b.WriteString(strings.TrimSpace(x.keep(t, cells[:min(len(cells), maxKept)])))
 	t.Error(b.String())
+	return out
 }
+
+// maxKept is how many schedules are kept as artifacts.
+const maxKept = 20

@@ -28,13 +28,13 @@ func orRefused(n int64, err error) error {
 
 // tokenLock is a lock by SET NX PX. Unless it is careful, its release deletes the key, whoever it belongs to.
 func tokenLock(careful bool) locktest.Subject {
-	return locktest.Subject{Name: "orders", Promises: locktest.Lease, New: func(env locktest.Env) locktest.Lock {
-		token, tries := "", 0
-		return locktest.Funcs{
-			Try: func(ctx context.Context) error {
+	return locktest.Subject{Name: "orders", Promises: locktest.Lease, New: func(env locktest.Env) (locktest.Lock, error) {
+		client, token, tries := connect(env), "", 0
+		return env.Lock(locktest.Funcs{
+			TryLock: func(ctx context.Context) error {
 				tries++
 				mine := env.Client + string(rune('a'+tries%26))
-				ok, err := env.Redis.SetNX(ctx, env.Name, mine, env.Lease).Result()
+				ok, err := client.SetNX(ctx, env.Name, mine, env.Lease).Result()
 				if err == nil && !ok {
 					return redis.Nil
 				}
@@ -43,35 +43,38 @@ func tokenLock(careful bool) locktest.Subject {
 			},
 			Unlock: func(ctx context.Context) error {
 				if careful {
-					return orRefused(compareAndDelete.Run(ctx, env.Redis, []string{env.Name}, token).Int64())
+					return orRefused(compareAndDelete.Run(ctx, client, []string{env.Name}, token).Int64())
 				}
-				return orRefused(env.Redis.Del(ctx, env.Name).Result())
+				return orRefused(client.Del(ctx, env.Name).Result())
 			},
+			Close:   func() { _ = client.Close() },
 			Refused: []error{redis.Nil},
-		}.Lock()
+		})
 	}}
 }
+
+// connect makes a client that sends nothing twice.
+func connect(env locktest.Env) *redis.Client { return locktest.NewRedis(env.Addrs[0], env.Dial, false) }
 
 func TestExploreFindsAWrongfulDelete(t *testing.T) {
 	search := locktest.Search{Seed: 1, For: time.Minute, Expect: []locktest.AnomalyName{"wrongful-delete"}}
 	found := locktest.Explore(t, tokenLock(false), search)
-	require.NotEmpty(t, found.Anomalies)
+	require.NotEmpty(t, found.Findings)
 
-	search.Seed, search.Schedules = found.Seed, 1
+	search.Seed, search.Schedules = found.Findings[0].Seed, 1
 	again := locktest.Explore(t, tokenLock(false), search)
-	assert.Equal(t, found.Anomalies, again.Anomalies, "a seed replays its schedule")
+	assert.Equal(t, found.Findings, again.Findings, "a seed replays its schedule")
 }
 
 // TestExploreThatFails has searches fail in a process of their own.
 func TestExploreThatFails(t *testing.T) {
 	hangs := tokenLock(true)
-	careful := hangs.New
-	hangs.New = func(env locktest.Env) locktest.Lock {
-		lock := careful(env)
-		return locktest.Funcs{
-			Try:    func(ctx context.Context) error { _, err := lock.TryAcquire(ctx); return err },
-			Unlock: func(context.Context) error { select {} },
-		}.Lock()
+	hangs.New = func(env locktest.Env) (locktest.Lock, error) {
+		client := connect(env)
+		return env.Lock(locktest.Funcs{
+			TryLock: func(ctx context.Context) error { return client.SetNX(ctx, env.Name, env.Client, env.Lease).Err() },
+			Unlock:  func(context.Context) error { select {} },
+		})
 	}
 	for name, search := range map[string]struct {
 		subject locktest.Subject
@@ -102,8 +105,8 @@ func TestExploreReportsTheSmallestSeed(t *testing.T) {
 	alone := locktest.Explore(t, tokenLock(false), search)
 	for _, search.AtOnce = range []int{2, 7} {
 		together := locktest.Explore(t, tokenLock(false), search)
-		assert.Equal(t, alone.Seed, together.Seed)
-		assert.Equal(t, alone.Anomalies, together.Anomalies)
+		assert.Equal(t, alone.Findings[0].Seed, together.Findings[0].Seed)
+		assert.Equal(t, alone.Findings, together.Findings)
 	}
 	t.Setenv("GOGC", "") // else it is left alone
 	before := debug.SetGCPercent(100)

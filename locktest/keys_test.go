@@ -30,13 +30,13 @@ return n`)
 // keysLock is a lock on two of three keys of one server. Unless it is careful, its release deletes them, whoever they belong to.
 func keysLock(careful bool) locktest.Subject {
 	keys := []string{"orders:1", "orders:2", "orders:3"}
-	return locktest.Subject{Name: "orders", Promises: locktest.Lease, Keys: keys, Most: true, New: func(env locktest.Env) locktest.Lock {
-		token, tries := "", 0
-		return locktest.Funcs{
-			Try: func(ctx context.Context) error {
+	return locktest.Subject{Name: "orders", Promises: locktest.Lease, Keys: keys, Most: true, New: func(env locktest.Env) (locktest.Lock, error) {
+		client, token, tries := connect(env), "", 0
+		return env.Lock(locktest.Funcs{
+			TryLock: func(ctx context.Context) error {
 				tries++
 				mine := env.Client + "-" + strconv.Itoa(tries)
-				err := orRefused(takeMost.Run(ctx, env.Redis, keys, mine, env.Lease.Milliseconds()).Int64())
+				err := orRefused(takeMost.Run(ctx, client, keys, mine, env.Lease.Milliseconds()).Int64())
 				if err == nil {
 					token = mine
 				}
@@ -44,12 +44,13 @@ func keysLock(careful bool) locktest.Subject {
 			},
 			Unlock: func(ctx context.Context) error {
 				if careful {
-					return orRefused(freeOwn.Run(ctx, env.Redis, keys, token).Int64())
+					return orRefused(freeOwn.Run(ctx, client, keys, token).Int64())
 				}
-				return orRefused(env.Redis.Del(ctx, keys...).Result())
+				return orRefused(client.Del(ctx, keys...).Result())
 			},
+			Close:   func() { _ = client.Close() },
 			Refused: []error{redis.Nil},
-		}.Lock()
+		})
 	}}
 }
 
@@ -60,5 +61,5 @@ func TestExploreKnowsSeveralKeys(t *testing.T) {
 	assert.Less(t, found.Unknown, 10)
 
 	found = locktest.Explore(t, keysLock(false), locktest.Search{Seed: 1, For: time.Minute, Expect: []locktest.AnomalyName{"wrongful-delete"}})
-	require.NotEmpty(t, found.Anomalies)
+	require.NotEmpty(t, found.Findings)
 }

@@ -2,8 +2,8 @@
 // server.
 //
 //	func TestMyLock(t *testing.T) {
-//		locktest.Run(t, locktest.Subject{Name: "orders", Promises: locktest.Lease, New: func(env locktest.Env) locktest.Lock {
-//			return mylock.New(env.Redis, "orders")
+//		locktest.Run(t, locktest.Subject{Promises: locktest.Lease, New: func(env locktest.Env) (locktest.Lock, error) {
+//			return mylock.New(env.Addrs[0], env.Dial, env.Name), nil
 //		}})
 //	}
 //
@@ -20,13 +20,11 @@ import (
 	"net"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/locklab/locklab/impls"
 )
 
 // Lock is one client's lock. It may also have the methods of Renewer, Checker, Limited or Fencer, and Close, which ends all that it has
-// started. Funcs makes one of functions that return errors.
+// started. Env.Lock makes one of functions that return errors.
 type Lock = impls.Lock
 
 // The abilities that a Lock may have.
@@ -39,17 +37,16 @@ type (
 
 // Subject is a lock under test.
 type Subject struct {
-	// Name is the name of the lock that all clients open.
+	// Name is the name of the lock that all clients open; empty: "lock".
 	Name     string
 	Promises Promises
 	// New makes one client's lock, on a goroutine in the bubble. It may send commands. Explore calls it for several schedules at a time.
-	New func(Env) Lock
+	New func(Env) (Lock, error)
 	// Keys are the keys that the lock has on its server, if not just its name: []string{"mutex:orders"}. Its holder has all of them or, with Most,
 	// more than half.
 	Keys []string
 	Most bool
-	// Resends: Env.Redis has go-redis's own time-outs and sends a command again when no reply comes, or New makes a client that does. Else
-	// Env.Redis never sends a command twice and gives no reply up: that is a scenario's to say.
+	// Resends: the client library sends a command again when no reply comes, as go-redis does unless MaxRetries is -1.
 	Resends bool
 	// Leaseless: only a release frees the lock.
 	Leaseless bool
@@ -61,16 +58,13 @@ type Subject struct {
 
 // Env is what a lock gets of a test. It belongs to one client's lock.
 type Env struct {
-	// Redis is connected to the lock server, the first of several.
-	Redis *redis.Client
-	// Servers are all of them.
-	Servers []*redis.Client
-	// Scripter runs scripts on the lock server, too, without a connection: Explore comes through more schedules with it. It never sends anything twice.
-	Scripter redis.Scripter
-	// Addrs are their addresses, and Dial connects to them, for a client library of your own: go-redis's Dialer, rueidis's DialCtxFn, redigo's
-	// DialContextFunc. Servers speak RESP2, without client-side caching.
+	// Addrs are the addresses of the lock servers, which speak RESP2, without client-side caching.
 	Addrs []string
-	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Dial connects to them: go-redis's Dialer, rueidis's DialCtxFn, redigo's DialContextFunc.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Do sends a command to the first server without a connection: Explore comes through more schedules with it. It never sends one twice. The reply is
+	// nil, a string, an int64, or an []any of these. An error with the method RedisError is the server's; after any other no reply has come.
+	Do func(ctx context.Context, args ...any) (any, error)
 	// Name is the name of the lock, and Client that of its client.
 	Name, Client string
 	// Lease is the time after which the server should free the lock.
@@ -79,4 +73,7 @@ type Env struct {
 	Lost func(why string)
 	// Renewed is to be called by a lock that declares its validity when a renewal in the background was confirmed.
 	Renewed func(valid time.Duration)
+
+	// awaits says whether a command has been sent, and its reply has not come.
+	awaits func() bool
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
@@ -47,16 +46,15 @@ func TestMatrixInBubbles(t *testing.T) {
 			t.Run(spec.Name+"/"+script.Name, func(t *testing.T) {
 				subject := play.SubjectOf(spec)
 				subject.Traits.Verbs = []string{"reconnect", "renew", "check"}
-				cs := lab.Case{Subject: subject, Script: script, Round: 1}
-				world := bubbleWorld{t, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, ownLibrary(spec))}
+				world := bubbleWorld{t, &suite{blocked: map[string]int{}}, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, ownLibrary(spec))}
 				played, err := world.Play(context.Background(), subject, script, "")
 				require.NoError(t, err)
-				cell := lab.Settled(cs.Planned(), played.Events, true)
-				if cell.Verdict.Kind == checker.NotApplicable {
-					t.Skip(cell.Verdict.Reason)
+				verdict := checker.Conclude(played.Events, checker.Options{})
+				if verdict.Kind == checker.NotApplicable {
+					t.Skip(verdict.Reason)
 				}
 				judged++
-				assert.True(t, cell.Verdict.Same(reviewed), "in a bubble %v, reviewed %v", cell.Verdict, reviewed)
+				assert.True(t, verdict.Same(reviewed), "in a bubble %v, reviewed %v", verdict, reviewed)
 			})
 		}
 	}
@@ -72,7 +70,10 @@ func ownLibrary(spec impls.Spec) sim.Library {
 		Name: "lock", Settle: synctest.Wait, Linger: time.Minute,
 		Open: func(access sim.Access) (impls.Lock, func(), error) {
 			ctx, cancel := context.WithCancel(context.Background())
-			clients := connect(access, spec.Resends)
+			var clients []*redis.Client
+			for _, addr := range access.Addrs {
+				clients = append(clients, NewRedis(addr, access.Dial, spec.Resends))
+			}
 			env := &ownEnv{ctx: ctx, began: time.Now(), access: access, shared: shared}
 			for _, client := range clients {
 				env.servers = append(env.servers, ownServer{client, spec.Resends})

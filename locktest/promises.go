@@ -1,12 +1,12 @@
 package locktest
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -32,19 +32,27 @@ func (p Promises) model() (impls.Spec, bool) {
 	return impls.Find(names[p])
 }
 
-// judge compares a verdict with that of a correct lock in the same scenario. It returns the anomalies that count against the lock.
-func judge(model impls.Spec, matrix *scenarios.Matrix, scenario string, cell record.Cell, promised checker.Verdict) []checker.Anomaly {
-	if cell.Verdict.Kind != checker.Broken {
-		return nil
+// expected is the reviewed verdict of the model in a scenario.
+func (s *suite) expected(script *scenarios.Script) record.Expectation {
+	if expected, ok := s.matrix.Lookup(script.Name, s.model.Name); ok {
+		return record.Expectation{Verdict: expected, By: record.ByMatrix}
 	}
-	reviewed, ok := matrix.Lookup(scenario, model.Name)
+	return record.Expectation{Verdict: checker.Verdict{Kind: checker.Safe}, By: record.ByDefault}
+}
+
+// against are the anomalies of a verdict that count against the lock: those that the model does not show in that scenario or, where it does not
+// play it, those that break its promises. Each names the promise that it is about.
+func (s *suite) against(script *scenarios.Script, promised checker.Verdict) []checker.Anomaly {
+	reviewed, ok := s.matrix.Lookup(script.Name, s.model.Name)
 	comparable := ok && (reviewed.Kind == checker.Safe || reviewed.Kind == checker.Broken)
-	return slices.DeleteFunc(slices.Clone(promised.Anomalies), func(a checker.Anomaly) bool {
+	against := slices.DeleteFunc(slices.Clone(promised.Anomalies), func(a checker.Anomaly) bool {
 		if comparable {
 			return slices.Contains(reviewed.Names(), a.Name)
 		}
-		return a.Beyond != "" // the model does not play the scenario: measured by its promises
+		return a.Beyond != ""
 	})
+	for i, a := range against {
+		against[i].Breaks = cmp.Or(a.Breaks, s.contract.About(a.Name))
+	}
+	return against
 }
-
-func contractOf(model impls.Spec) storm.Contract { return storm.ContractOf(model) }

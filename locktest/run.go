@@ -1,15 +1,20 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
+	"flag"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
@@ -21,38 +26,118 @@ import (
 // cellTimeout is how long a scenario may take, in virtual time.
 const cellTimeout = 10 * time.Minute
 
-// Run plays every scenario of the lab with a lock, each in a subtest. A scenario that does not apply is skipped, with the reason. A subtest fails
-// if the lock shows an anomaly that a correct lock with the same promises does not show.
+// Run plays every scenario of the lab with a lock, each in a subtest; those that do not apply share one, which is skipped. A subtest fails if the lock
+// shows an anomaly that a correct lock with the same promises does not show. What the failures have in common is said first, with the story of
+// the smallest.
 func Run(t *testing.T, subject Subject) {
 	t.Helper()
 	suite, err := newSuite(subject)
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	for _, script := range suite.scripts {
-		t.Run(script.Name, func(t *testing.T) { suite.play(t, script) })
+	defer quiet(t)()
+	var cells []*cell // those that -run selects
+	test := func(name string, about func() *cell) {
+		t.Run(name, func(t *testing.T) {
+			c := about()
+			cells = append(cells, c)
+			t.Parallel() // the test goes on first, and says what the failures have in common
+			c.conclude(t)
+		})
 	}
-	if suite.judged == 0 && !t.Failed() && suite.played > 0 {
-		t.Errorf("locktest: none of %d scenarios came to a verdict about %q; the skipped subtests say why", suite.played, subject.Name)
+	selective := selectsSubtests(t)
+	var apart []string
+	for _, script := range suite.scripts {
+		if selective { // then what is not selected is not played
+			test(script.Name, func() *cell { return suite.play(t, script) })
+			continue
+		}
+		c := suite.play(t, script)
+		if c.Verdict.Kind == checker.NotApplicable {
+			apart = append(apart, fmt.Sprintf("%s: %s", script.Name, c.Verdict.Reason))
+			continue
+		}
+		test(script.Name, func() *cell { return c })
+	}
+	if len(apart) > 0 {
+		t.Run("n/a", func(t *testing.T) { t.Skipf("%d scenarios do not apply:\n%s", len(apart), strings.Join(apart, "\n")) })
+	}
+	suite.sum(t, cells)
+	suite.sayBlocked(t)
+}
+
+// sayBlocked says which goroutines have not ended. That is only of interest to those who have written a Close.
+func (s *suite) sayBlocked(t *testing.T) {
+	t.Helper()
+	for _, why := range slices.Sorted(maps.Keys(s.blocked)) {
+		if testing.Verbose() {
+			t.Logf("goroutines of the lock are blocked for ever after its Close, %d times: %s", s.blocked[why], why)
+		}
+	}
+}
+
+// sum says of all cells what is wrong.
+func (s *suite) sum(t *testing.T, cells []*cell) {
+	t.Helper()
+	judged := func(c *cell) bool { return c.Verdict.Kind == checker.Safe || c.Verdict.Kind == checker.Broken }
+	failed := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return len(c.against) == 0 })
+	switch {
+	case len(failed) > 0:
+		t.Error(s.page(t, failed))
+	case len(cells) > 0 && !slices.ContainsFunc(cells, judged):
+		t.Errorf("locktest: none of %d scenarios came to a verdict; %s: %s", len(cells), cells[0].Scenario, cmp.Or(cells[0].Failure, cells[0].Verdict.Reason))
+	}
+}
+
+// selectsSubtests says whether -run names subtests of the test.
+func selectsSubtests(t *testing.T) bool {
+	run := flag.Lookup("test.run")
+	return run != nil && strings.Count(run.Value.String(), "/") > strings.Count(t.Name(), "/")
+}
+
+// cell is a scenario that has been played.
+type cell struct {
+	record.Cell
+	promises Promises
+	script   *scenarios.Script
+	played   play.Played
+	against  []checker.Anomaly // that a correct lock does not show
+	causes   []string          // of these
+}
+
+// conclude is the subtest of a cell.
+func (c *cell) conclude(t *testing.T) {
+	t.Helper()
+	switch {
+	case c.Failure != "":
+		t.Fatalf("locktest: the lab failed: %s", c.Failure)
+	case c.Verdict.Kind == checker.NotApplicable:
+		t.Skipf("n/a: %s", c.Verdict.Reason)
+	case c.Verdict.Kind == checker.Undecided:
+		t.Skipf("unknown: %s", c.Verdict.Reason)
+	case len(c.against) > 0:
+		t.Errorf("%s; alone by go test -run '%s' .", strings.Join(c.causes, "; "), pattern(t.Name()))
+	case c.Verdict.Kind == checker.Broken:
+		t.Logf("%s, as every lock that promises no more than a %s", c.Verdict, c.promises)
 	}
 }
 
 // suite is the scenarios of one subject.
 type suite struct {
-	subject Subject
-	model   impls.Spec
-	lock    play.Subject
-	scripts []*scenarios.Script
-	matrix  *scenarios.Matrix
+	subject  Subject
+	model    impls.Spec
+	contract storm.Contract
+	lock     play.Subject
+	scripts  []*scenarios.Script
+	matrix   *scenarios.Matrix
 
-	played, judged int
+	mu      sync.Mutex
+	blocked map[string]int // bubbles with goroutines that never end, by what the runtime says of them
 }
 
 func newSuite(subject Subject) (*suite, error) {
-	s := &suite{subject: subject}
-	if err := lab.CheckName(subject.Name); err != nil {
-		return nil, fmt.Errorf("Subject.Name %q: %w", subject.Name, err)
-	}
+	subject.Name = cmp.Or(subject.Name, "lock")
+	s := &suite{subject: subject, blocked: map[string]int{}}
 	if subject.New == nil {
 		return nil, fmt.Errorf("Subject.New is missing: it makes one client's lock")
 	}
@@ -65,6 +150,10 @@ func newSuite(subject Subject) (*suite, error) {
 	var ok bool
 	if s.model, ok = subject.Promises.model(); !ok {
 		return nil, fmt.Errorf("Subject.Promises %q: it is one of Lease, Watchdog, Fenced and Majority", subject.Promises)
+	}
+	s.contract = storm.ContractOf(s.model)
+	if !slices.Contains(s.contract.Promises, impls.RenewByOwner) { // no lock that can be renewed may prolong another client's
+		s.contract.Promises = append(slices.Clone(s.contract.Promises), impls.RenewByOwner)
 	}
 	var err error
 	if s.scripts, err = scenarios.Builtin(); err != nil {
@@ -88,38 +177,30 @@ func (s Subject) traits(model impls.Spec) play.Traits {
 }
 
 // play plays one scenario.
-func (s *suite) play(t *testing.T, script *scenarios.Script) {
-	s.played++
-	world := bubbleWorld{t, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, s.subject.library())}
-	cs := lab.Case{Subject: s.lock, Script: script, Round: 1, Expected: record.Expectation{Verdict: checker.Verdict{Kind: checker.Safe}, By: record.ByDefault}}
+func (s *suite) play(t *testing.T, script *scenarios.Script) *cell {
+	c := &cell{promises: s.subject.Promises, script: script}
+	c.Lock, c.Scenario, c.Dir, c.Round, c.Expected = s.subject.Name, script.Name, script.Name, 1, s.expected(script)
 	began := time.Now()
-	played, err := world.Play(context.Background(), s.lock, script, "")
-	if err != nil {
-		t.Fatalf("locktest: the lab failed: %v", err)
+	world := bubbleWorld{t, s, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, s.subject.library())}
+	var err error
+	if c.played, err = world.Play(context.Background(), s.lock, script, ""); err != nil {
+		c.Failure = err.Error()
+		return c
 	}
-	cell := lab.Settled(cs.Planned(), played.Events, true)
-	cell.Took = time.Since(began)
-	switch cell.Verdict.Kind {
-	case checker.NotApplicable:
-		t.Skipf("n/a: %s", cell.Verdict.Reason)
-	case checker.Undecided:
-		t.Skipf("unknown: %s", cell.Verdict.Reason)
+	c.Took = time.Since(began)
+	c.Data, c.Skipped = checker.Tally(c.played.Events), checker.Skipped(c.played.Events)
+	c.Verdict = checker.Conclude(c.played.Events, storm.Options())
+	if c.Verdict.Kind == checker.Broken {
+		promised, _ := storm.Excuse(c.Verdict, c.played.Events, s.contract, record.Storm{})
+		c.against = s.against(script, promised)
 	}
-	s.judged++
-	promised, _ := storm.Conclude(played.Events, contractOf(s.model), record.Storm{})
-	against := judge(s.model, s.matrix, script.Name, cell, promised)
-	if len(against) > 0 {
-		s.fail(t, script, cell, played, against)
-		return
-	}
-	if cell.Verdict.Kind == checker.Broken {
-		t.Logf("%s, as every lock that promises no more than a %s", cell.Verdict, s.subject.Promises)
-	}
+	return c
 }
 
 // bubbleWorld plays each cell in a bubble.
 type bubbleWorld struct {
-	t *testing.T
+	t     *testing.T
+	suite *suite
 	*sim.Bubble
 }
 
@@ -137,7 +218,7 @@ func (w bubbleWorld) inBubble(do func()) {
 			if !ended {
 				panic(what)
 			}
-			w.t.Logf("goroutines of the lock are blocked for ever after its Close: %v", what)
+			w.suite.noteBlocked(fmt.Sprint(what))
 		}
 	}()
 	synctest.Test(w.t, func(*testing.T) {
@@ -146,28 +227,37 @@ func (w bubbleWorld) inBubble(do func()) {
 	})
 }
 
+// noteBlocked notes that goroutines of a bubble never end.
+func (s *suite) noteBlocked(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blocked[why]++
+}
+
 // library is the lock as the world of bubbles knows it.
 func (s Subject) library() sim.Library {
 	return sim.Library{
 		Name: s.Name, Keys: s.Keys, Most: s.Most, Settle: synctest.Wait, Linger: time.Minute,
 		Open: func(access sim.Access) (impls.Lock, func(), error) {
-			clients := connect(access, s.Resends)
-			inProcess := func(ctx context.Context, args ...any) (any, error) {
-				return access.Ask(ctx, access.Addrs[0], args...)
-			}
-			lock := s.New(Env{
-				Redis: clients[0], Servers: clients, Scripter: scripter{clients[0], inProcess}, Addrs: access.Addrs, Dial: access.Dial, Name: access.Name, Client: access.Client,
-				Lease: access.Lease, Lost: access.Lost, Renewed: access.Renewed,
+			lock, err := s.New(Env{
+				Addrs: access.Addrs, Dial: access.Dial, Name: access.Name, Client: access.Client, Lease: access.Lease,
+				Lost: access.Lost, Renewed: access.Renewed, awaits: access.Awaits,
+				Do: func(ctx context.Context, args ...any) (any, error) {
+					reply, err := access.Ask(ctx, access.Addrs[0], args...)
+					if refusal, is := reply.(error); is {
+						return nil, refusal
+					}
+					return reply, err
+				},
 			})
-			end := func() {
+			if err == nil {
+				err = s.wrong(lock)
+			}
+			return lock, func() {
 				if closer, ok := lock.(interface{ Close() }); ok {
 					closer.Close()
 				}
-				for _, client := range clients {
-					_ = client.Close()
-				}
-			}
-			return lock, end, s.wrong(lock)
+			}, err
 		},
 	}
 }

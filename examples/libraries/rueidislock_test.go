@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,8 +20,8 @@ func rueidisSubject() locktest.Subject {
 	}
 }
 
-// newRueidislock is one client's lock by rueidislock, on one key.
-func newRueidislock(env locktest.Env) locktest.Lock {
+// newRueidislock is one client's lock by rueidislock, on one key. A hold lasts as long as its context.
+func newRueidislock(env locktest.Env) (locktest.Lock, error) {
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
 		KeyMajority: 1, KeyValidity: env.Lease,
 		ClientOption: rueidis.ClientOption{
@@ -33,34 +32,25 @@ func newRueidislock(env locktest.Env) locktest.Lock {
 		},
 	})
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	var unlock context.CancelFunc
-	return locktest.Funcs{
-		Try: func(ctx context.Context) error {
-			held, cancel, err := locker.TryWithContext(context.WithoutCancel(ctx), env.Name)
-			if err != nil {
-				return err
+	held, unlock := context.Background(), func() {}
+	take := func(acquire func(context.Context, string) (context.Context, context.CancelFunc, error)) func(context.Context) error {
+		return func(ctx context.Context) error {
+			hold, cancel, err := acquire(ctx, env.Name)
+			if err == nil {
+				held, unlock = hold, cancel
 			}
-			var released atomic.Bool
-			context.AfterFunc(held, func() {
-				if !released.Load() {
-					env.Lost("its context has ended")
-				}
-			})
-			unlock = func() {
-				released.Store(true)
-				cancel()
-			}
-			return nil
-		},
-		Unlock: func(context.Context) error {
-			unlock()
-			return nil
-		},
-		Stop:    locker.Close,
+			return err
+		}
+	}
+	return env.Lock(locktest.Funcs{
+		TryLock: take(locker.TryWithContext),
+		Unlock:  func(context.Context) error { unlock(); return nil },
+		Done:    func() <-chan struct{} { return held.Done() },
+		Close:   locker.Close,
 		Refused: []error{rueidislock.ErrNotLocked},
-	}.Lock()
+	})
 }
 
 // TestExploreRueidislock: rueidis sends its script again when the connection breaks between the command and its reply. The second try is refused

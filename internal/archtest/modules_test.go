@@ -2,8 +2,11 @@ package archtest
 
 import (
 	"encoding/json"
+	"maps"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -26,6 +29,32 @@ func TestModulesShareVersions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// locktestModules are the modules of others that package locktest brings into the go.mod of those who use it, and locktestPackages how many packages
+// they build for it at most, with those of the standard library.
+var locktestModules = []string{"github.com/anishathalye/porcupine", "github.com/yuin/gopher-lua"}
+
+const locktestPackages = 170
+
+// TestLocktestIsLean: a library's test gets the model and the judges, and nothing that is live.
+func TestLocktestIsLean(t *testing.T) {
+	list := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}", "./locktest")
+	list.Dir = filepath.Join("..", "..")
+	out, err := list.Output()
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	modules := map[string]bool{}
+	for _, line := range lines {
+		if _, path, _ := strings.Cut(line, " "); path != "" && path != module {
+			modules[path] = true
+		}
+		for _, live := range []string{"lab", "internal/scenarios/live", "internal/faults/network", "internal/faults/server", "internal/worker"} {
+			assert.NotEqual(t, module+"/"+live, strings.Fields(line)[0])
+		}
+	}
+	assert.Equal(t, locktestModules, slices.Sorted(maps.Keys(modules)))
+	assert.LessOrEqual(t, len(lines), locktestPackages)
 }
 
 // required are the versions that a go.mod names, by module.

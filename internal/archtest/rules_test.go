@@ -89,12 +89,13 @@ func rules() map[string]rule {
 			"scenarios", "internal/scenarios/conform", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/sim", "internal/scenarios/storm",
 			"internal/sim/explore", "internal/sim/points", "internal/sim/trace", "internal/version",
 		}},
+		// It is in other people's go.mod: what it needs, they get. See TestLocktestIsLean.
 		"locktest": {
 			own: []string{
-				"history", "impls", "checker", "internal/record", "internal/lab", "internal/report", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm", "internal/worker/protocol",
+				"history", "impls", "checker", "internal/answers", "internal/findings", "internal/racing", "internal/record", "internal/report", "internal/spelling", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm",
+				"internal/worker/protocol",
 			},
-			external: []string{"github.com/redis/go-redis/v9"},
-			tests:    true,
+			tests: true,
 		},
 		"internal/compare": {own: []string{"checker", "internal/record"}, pure: true, scripted: true},
 		"internal/export": {
@@ -102,8 +103,9 @@ func rules() map[string]rule {
 		},
 		// What others have recorded is judged as a run is, with the model of Redis in the place of its replies.
 		"internal/recorded": {own: []string{"checker", "history", "internal/record", "internal/sim"}, pure: true, scripted: true},
-		"internal/story":  {own: []string{"checker", "faults", "history", "internal/timeline"}, pure: true},
-		"internal/report": {own: []string{"internal/story", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/record", "internal/sim/trace"}},
+		"internal/story":    {own: []string{"checker", "faults", "history", "internal/timeline"}, pure: true},
+		"internal/findings": {own: []string{"checker", "internal/record"}, pure: true, scripted: true},
+		"internal/report":   {own: []string{"internal/findings", "internal/story", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/record", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{
 				"internal/adapters", "history", "internal/compare", "internal/export", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
@@ -131,7 +133,8 @@ func rules() map[string]rule {
 		"internal/sources":       {pure: true, scripted: true},
 		"internal/spelling":      {pure: true, scripted: true},
 		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
-		"internal/needs":         {own: []string{"internal"}, tests: true},
+		"internal/needs":         {own: []string{"internal/racing"}, tests: true},
+		"internal/racing":        {},
 		"internal/adaptertest":   {own: []string{"internal/lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/hostile":       {own: []string{"internal/faults/resp", "impls", "internal/worker", "internal/worker/protocol"}},
 		"internal/redisclient":   {external: []string{"github.com/redis/go-redis/v9"}},

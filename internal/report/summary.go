@@ -17,15 +17,14 @@ func Summary(w io.Writer, run *record.Run) error {
 		fmt.Fprintf(&b, "- %s: %s\n", f.name, markdown(f.value))
 	}
 	b.WriteString("\n")
-	if news := newMatrix(run.Cells).needingAttention(); len(news) > 0 {
+	if news := newMatrix(run.Cells).notices(); len(news) > 0 {
 		b.WriteString("| | cell | came out as |\n| --- | --- | --- |\n")
-		for i, g := range news {
+		for i, n := range news {
 			if i == maxListed {
 				fmt.Fprintf(&b, "| | and %d more | |\n", len(news)-i)
 				break
 			}
-			c := g.worst()
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", statusOf(c), markdown(roundName(c, len(g))), markdown(outcome(c)))
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", n.status, markdown(n.name), markdown(n.text))
 		}
 		b.WriteString("\n")
 	}
@@ -42,19 +41,6 @@ func summaryHead(run *record.Run) string {
 	return head
 }
 
-// needingAttention are the cells that came out otherwise than expected, or not at all; those that a baseline knows are none.
-func (m matrix) needingAttention() []group {
-	var news []group
-	for _, s := range []status{statusFailed, statusSurprise, statusUnknown} {
-		for _, g := range m.withStatus(s) {
-			if s != statusSurprise || !g.worst().Known {
-				news = append(news, g)
-			}
-		}
-	}
-	return news
-}
-
 // markdown makes text safe within a cell of a Markdown table.
 func markdown(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`).Replace(clean(s))
@@ -63,20 +49,19 @@ func markdown(s string) string {
 // Annotations writes the cells that need attention as workflow commands of GitHub Actions, which shows them beside the job.
 func Annotations(w io.Writer, run *record.Run) error {
 	var b strings.Builder
-	for i, g := range newMatrix(run.Cells).needingAttention() {
+	for i, n := range newMatrix(run.Cells).notices() {
 		if i == maxListed {
 			break // GitHub shows ten of a step; the summary has all
 		}
-		c := g.worst()
 		level := "error"
-		if statusOf(c) == statusUnknown {
+		if n.status == statusUnknown {
 			level = "warning"
 		}
-		text := outcome(c)
-		if where := explained(run, c); where != "" {
+		text := n.text
+		if where := explained(run, n.cell); where != "" {
 			text += "; " + where
 		}
-		fmt.Fprintf(&b, "::%s title=%s::%s\n", level, property(roundName(c, len(g))), commandValue(text))
+		fmt.Fprintf(&b, "::%s title=%s::%s\n", level, property(n.name), commandValue(text))
 	}
 	if !run.Finished {
 		b.WriteString("::warning title=Lock Lab::the run was cut short\n")

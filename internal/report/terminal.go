@@ -249,7 +249,7 @@ func (t *Terminal) end(b *strings.Builder, e Event) {
 	t.rounds(b, m.differing())
 	if t.opts.Verbose || len(cells) > fewCells {
 		t.list(b, "Unknown", e.Run, m.withStatus(statusUnknown))
-		t.list(b, "Surprises", e.Run, m.withStatus(statusSurprise))
+		t.surprises(b, e.Run, m.withStatus(statusSurprise))
 		t.list(b, "Failures of the lab or a server", e.Run, m.withStatus(statusFailed))
 		t.absences(b, cells)
 	}

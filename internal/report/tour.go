@@ -37,7 +37,7 @@ func (t *Terminal) tour(b *strings.Builder, run *record.Run) {
 	t.tourLegend(b, m, width)
 	n := countCells(run.Cells)
 	fmt.Fprintf(b, "\n%s\n", t.paint.bold(expectedWords(n)))
-	t.list(b, "Surprises", run, m.withStatus(statusSurprise))
+	t.surprises(b, run, m.withStatus(statusSurprise))
 	t.list(b, "Failures of the lab or a server", run, m.withStatus(statusFailed))
 	t.tourNext(b)
 }

@@ -39,6 +39,8 @@ type Access struct {
 	// Ask has the server at an address carry out a command, without a net.Conn in between. Its arguments are what go-redis takes. The reply is nil, a string, an int64, a ServerError, or
 	// a list of these; the error says that none has come.
 	Ask func(ctx context.Context, addr string, args ...any) (reply any, err error)
+	// Awaits says whether a command of the operation under way has been sent, and its reply has not come.
+	Awaits func() bool
 	// Lost and Renewed are those of impls.Env.
 	Lost    func(why string)
 	Renewed func(valid time.Duration)

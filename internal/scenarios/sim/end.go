@@ -82,11 +82,12 @@ type dialing struct {
 }
 
 // dial connects a lock to a server. Any goroutine may call it.
-func (g *guest) dial(ctx context.Context, h *handle, network, to string) (net.Conn, error) {
+func (g *guest) dial(ctx context.Context, l *guestLock, network, to string) (net.Conn, error) {
 	var s *stream
-	if err := g.reach(ctx, h, network, to, func(e end) transport { s = newStream(e); return s }); err != nil {
+	if err := g.reach(ctx, l.handle, network, to, func(e end) transport { s = newStream(e); return s }); err != nil {
 		return nil, err
 	}
+	l.open(s)
 	return s, nil
 }
 

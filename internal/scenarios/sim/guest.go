@@ -69,7 +69,25 @@ type guestLock struct {
 
 	mu        sync.Mutex
 	acquiring bool
-	later     []func() // notices that wait for the answer to the acquire: a hold cannot end before it begins
+	later     []func()   // notices that wait for the answer to the acquire: a hold cannot end before it begins
+	opened    []awaiting // its connections, but those with a command of an earlier operation that was not answered
+}
+
+// awaiting is a connection that may wait for a reply. Any goroutine may ask it.
+type awaiting interface{ awaits() bool }
+
+// awaits says whether a command of the operation under way is not answered. Any goroutine may ask it.
+func (l *guestLock) awaits() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.opened, awaiting.awaits)
+}
+
+// open notes a connection. Any goroutine may call it.
+func (l *guestLock) open(c awaiting) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opened = append(l.opened, c)
 }
 
 // newGuest makes a client, and has it open its locks.
@@ -105,7 +123,8 @@ func (g *guest) open(ctx context.Context, h *handle) error {
 		return play.Undecided("the lock of %s could not be opened: %v", h.Name, err)
 	}
 	g.cell.Traits.Verbs = slices.DeleteFunc(slices.Clone(g.cell.Traits.Verbs), func(verb string) bool {
-		return verb == protocol.Renew && !is[impls.Renewer](l.lock) || verb == protocol.Check && !is[impls.Checker](l.lock)
+		return verb == protocol.Renew && !is[impls.Renewer](l.lock) || verb == protocol.Check && !is[impls.Checker](l.lock) ||
+			is[partial](l.lock) && l.lock.(partial).Lacks(verb)
 	})
 	return nil
 }
@@ -115,15 +134,19 @@ func is[T any](lock impls.Lock) bool {
 	return ok
 }
 
+// partial is a lock that has methods for verbs of the protocol which it lacks.
+type partial interface{ Lacks(verb string) bool }
+
 // access is what a lock gets.
 func (g *guest) access(l *guestLock) Access {
 	a := Access{
 		Client: l.Name, Name: g.bubble.library.Name, Lease: g.cell.Script.Lease,
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return g.dial(ctx, l.handle, network, addr)
+			return g.dial(ctx, l, network, addr)
 		},
-		Ask:  g.asker(l.handle),
-		Lost: func(why string) { l.tell(g, func() { l.NoticeLoss(0, why) }) },
+		Ask:    g.asker(l),
+		Awaits: l.awaits,
+		Lost:   func(why string) { l.tell(g, func() { l.NoticeLoss(0, why) }) },
 		Renewed: func(valid time.Duration) {
 			l.tell(g, func() { l.NoticeValidity(valid) })
 		},
@@ -269,6 +292,7 @@ func (g *guest) carryOut(ctx context.Context, l *guestLock, op *play.Operation) 
 		}
 		l.mu.Lock()
 		l.acquiring = true
+		l.opened = slices.DeleteFunc(l.opened, awaiting.awaits)
 		l.mu.Unlock()
 		held, err := acquire(ctx, l.lock, guestEnv{began: g.bubble.began}, op.Within, way)
 		return answers.Granted(l.lock, held, err)

@@ -31,15 +31,15 @@ type answer struct {
 }
 
 // asker returns what Access.Ask is for a lock: a pool of lines to each server.
-func (g *guest) asker(h *handle) func(context.Context, string, ...any) (any, error) {
-	p := &lines{guest: g, handle: h, idle: map[string][]*line{}}
+func (g *guest) asker(of *guestLock) func(context.Context, string, ...any) (any, error) {
+	p := &lines{guest: g, lock: of, idle: map[string][]*line{}}
 	return p.ask
 }
 
 // lines are those of a lock that wait for a command. Any goroutine may use them.
 type lines struct {
-	guest  *guest
-	handle *handle
+	guest *guest
+	lock  *guestLock
 
 	mu   sync.Mutex
 	idle map[string][]*line // by the address of the server
@@ -105,11 +105,15 @@ func (p *lines) take(ctx context.Context, to string) (l *line, err error) {
 		}
 	}
 	p.mu.Unlock()
-	if l == nil {
-		err = p.guest.reach(ctx, p.handle, "tcp", to, func(e end) transport {
-			l = &line{end: e, replies: make(chan answer, 1)}
-			return l
-		})
+	if l != nil {
+		return l, nil
+	}
+	err = p.guest.reach(ctx, p.lock.handle, "tcp", to, func(e end) transport {
+		l = &line{end: e, replies: make(chan answer, 1)}
+		return l
+	})
+	if err == nil {
+		p.lock.open(l)
 	}
 	return l, err
 }
@@ -162,6 +166,12 @@ func (l *line) close() {
 	l.closed = true
 	l.mu.Unlock()
 	l.guest.act()
+}
+
+func (l *line) awaits() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waits
 }
 
 func (l *line) isClosed() bool {

@@ -129,6 +129,12 @@ func (s *stream) RemoteAddr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(s.link.number+1)), Port: 6379}
 }
 
+func (s *stream) awaits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waits > 0 || len(s.in) > 0
+}
+
 func (s *stream) isClosed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,13 +25,7 @@ func (c Contract) nameBroken(all []checker.Anomaly, r *evidence) {
 // broken is the promise that an anomaly breaks: the one without which it would be excused or, if there is none, the one that it is about. It is
 // empty where the lock does not make that one, or no promise is about it: no lock may show such an anomaly.
 func (c Contract) broken(before []checker.Anomaly, a checker.Anomaly, r *evidence) []impls.Promise {
-	about := promised()[a.Name]
-	switch a.Name {
-	case checker.DoubleHolder, checker.EarlyGrant, checker.Overwrite, checker.StaleWrite, checker.LostUpdate:
-		about = impls.MutualExclusion
-	case checker.Unfair:
-		about = impls.Fairness
-	}
+	about := promiseAbout(a.Name)
 	for _, p := range []impls.Promise{impls.IgnoresClientTime, impls.ToldInTime, impls.ExclusionOnPause, impls.Fencing} {
 		without := c
 		without.Promises = slices.DeleteFunc(slices.Clone(c.Promises), func(other impls.Promise) bool { return other == p })
@@ -43,4 +37,24 @@ func (c Contract) broken(before []checker.Anomaly, a checker.Anomaly, r *evidenc
 		return []impls.Promise{about}
 	}
 	return nil
+}
+
+// promiseAbout is the promise that an anomaly is about; empty: none is.
+func promiseAbout(name checker.Name) impls.Promise {
+	switch name {
+	case checker.DoubleHolder, checker.EarlyGrant, checker.Overwrite, checker.StaleWrite, checker.LostUpdate:
+		return impls.MutualExclusion
+	case checker.Unfair:
+		return impls.Fairness
+	}
+	return promised()[name]
+}
+
+// About is the word for the promise of the contract that an anomaly is about, whatever excuses it; empty: none is.
+func (c Contract) About(name checker.Name) string {
+	promise := promiseAbout(name)
+	if words := impls.PromiseWordsOf([]impls.Promise{promise}); c.has(promise) && len(words) > 0 {
+		return words[0]
+	}
+	return ""
 }
