@@ -17,6 +17,7 @@ func TestExploreInterrupted(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := run(ctx, []string{"explore", "watchdog", "--overworks", "2"}, nil, &stdout, &stderr)
 	assert.Equal(t, 130, code)
-	assert.Regexp(t, `(?m)^lab: not complete: .*; no counterexample so far$`, stderr.String())
+	assert.Regexp(t, `(?m)^lab: not complete: \d+ states, depth \d+, `, stderr.String())
+	assert.Regexp(t, `(?m)^  searched   all .*\n? .*no counterexample so far$`, stderr.String())
 	assert.NotContains(t, stdout.String(), "HOLDS")
 }

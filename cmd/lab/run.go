@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -210,7 +211,7 @@ func flagSet() *pflag.FlagSet {
 func writeUsage(cmd *cobra.Command, groups []flagGroup) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
-	width := terminalWidth(cmd.Root().OutOrStdout()) // cobra collects the text of cmd itself in a buffer
+	width := cmp.Or(terminalWidth(cmd.Root().OutOrStdout()), usualWidth) - 5 // cobra collects the text of cmd itself in a buffer, and pflag lets words stick out by 5
 	for _, group := range groups {
 		fmt.Fprintf(&text, "\n%s:\n%s", group.title, group.flags.FlagUsagesWrapped(width))
 	}

@@ -16,6 +16,7 @@ type grid struct {
 	paint   paint
 	width   int
 	letters bool
+	absent  string // a line about what is n/a throughout, and so not shown
 }
 
 // Widths in columns.
@@ -222,5 +223,8 @@ func (g grid) legend(b *strings.Builder) {
 		if s.shown {
 			fmt.Fprintf(b, "  %-7s %s\n", s.sign, s.meaning)
 		}
+	}
+	if g.absent != "" {
+		fmt.Fprintln(b, g.absent)
 	}
 }
