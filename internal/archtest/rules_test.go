@@ -92,6 +92,7 @@ func rules() map[string]rule {
 			external: []string{"github.com/redis/go-redis/v9"},
 			tests:    true,
 		},
+		"internal/suite":  {external: []string{"github.com/pelletier/go-toml/v2"}},
 		"internal/report": {own: []string{"internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{
@@ -100,7 +101,7 @@ func rules() map[string]rule {
 				"internal/bench", "internal/bench/measure", "impls", "checker", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
 				"internal/sim/explore", "internal/sim/points", "internal/sim/trace", "internal/scenarios/reproduce",
-				"internal/supervise", "internal/waiting",
+				"internal/supervise", "internal/waiting", "internal/suite",
 			},
 			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},
