@@ -58,7 +58,7 @@ Exit codes:
 	root.SetCompletionCommandGroupID(groupTools)
 	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newMerge(), newExplain(), newCheck())
 	add(root, groupLook, newShow(), newList(), newAdapters())
-	add(root, groupTools, newNew(), newInit(), newClocks(), newDoctor(), newWorker())
+	add(root, groupTools, newNew(), newInit(), newFmt(), newClocks(), newDoctor(), newWorker())
 	strict(root)
 	return root
 }

@@ -103,7 +103,7 @@ func rules() map[string]rule {
 				"internal/sim/explore", "internal/sim/points", "internal/sim/trace", "internal/scenarios/reproduce",
 				"internal/supervise", "internal/waiting", "internal/suite",
 			},
-			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
+			external: []string{"github.com/rogpeppe/go-internal/diff", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},
 
 		// Modules of their own, so that what they need stays out of this one's.
