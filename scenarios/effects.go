@@ -39,3 +39,20 @@ func (s Step) Fault() (f faults.Fault, ok bool) {
 	words := cmp.Or(wordsFor(phrases(), verb, s.Op), wordsFor(labPhrases(), verb, s.Op), wordsFor(serverPhrases(), verb, s.Op))
 	return faults.BegunBy(strings.TrimPrefix(words, "server "))
 }
+
+// Faults are the kinds of faults that strike in a script. Requests and replies that are held are none: they are how scripts order steps.
+func (s *Script) Faults() []faults.Kind {
+	var kinds []faults.Kind
+	for _, step := range s.Steps {
+		if fault, ok := step.Fault(); ok {
+			kinds = append(kinds, fault.Kind)
+		}
+		for _, at := range step.Breakpoints {
+			if !at.Action.Stops() {
+				kinds = append(kinds, at.Action.Kind())
+			}
+		}
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}

@@ -21,7 +21,7 @@ type doctorFlags struct {
 
 // conform checks the client of --client.
 func (f *doctorFlags) conform(cmd *cobra.Command) error {
-	run := runFlags{settingFlags: f.settingFlags, programs: []string{f.client}, like: f.like}
+	run := runFlags{settingFlags: f.settingFlags, programs: []string{f.client}, judged: judgedFlags{like: f.like}}
 	run.World, run.Timeout, run.Alone, run.NoStateProbes = lab.Live, defaultTimeout, true, !f.stateProbes
 	if err := run.checkGiven(cmd); err != nil {
 		return err

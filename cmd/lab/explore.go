@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -33,6 +35,7 @@ type exploreFlags struct {
 	limits                           []string
 	all, update, releaseAgain        bool
 	json, quiet, verbose             bool
+	assumptions                      bool
 	shard                            string
 	replayFlags
 }
@@ -49,10 +52,10 @@ func newExplore(find func(lock string) (impls.Spec, bool)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explore LOCK | --all [LOCK…]",
 		Short: "Explore every interleaving of a lock, and show the smallest set of faults that breaks it",
-		Long: `Explore runs a lock's own code in a model, in every interleaving of its clients,
-its servers and time. Fewest faults first, then fewest steps: the first
-counterexample is minimal. Without one, the lock holds within the bounds that the
-report names. A search that a limit has stopped never says so.
+		Long: `Explore runs a lock's own code in a model, in every interleaving of its
+clients, its servers and time. Fewest faults first, then fewest steps: the
+first counterexample is minimal. Without one, the lock holds within the bounds
+that the report names. A search that a limit has stopped never says so.
 
 Without a flag for a fault, every kind may strike, up to --max-faults together;
 with some, only these. The lease is 1.2 s of the model's time.
@@ -60,7 +63,7 @@ with some, only these. The lease is 1.2 s of the model's time.
 With --all it finds the fewest faults of each kind that break each lock, or each
 of those named, and compares that with the table in docs/breaking-points.md. Its
 searches are smaller than those of the table, so they may know less, unless
---limit states=6000000. With --update, the lines of locks that are not named stay.
+--limit states=6000000. With --update, the lines of other locks stay.
 
 With --replay a script forces the counterexample on a real server, with real
 processes; --world sim plays it in the model, and --out writes it. With --all
@@ -73,9 +76,9 @@ the host stalled during a replay; 3 the lab
 failed, or the lock cannot be explored.`,
 		Example: `  lab explore getset
   lab explore setpx-lua --clients 3 --rounds 2 --pauses 1 --crashes 1
-  lab explore watchdog-published --long-holds 1 --anomaly wrongful-renew --limit time=30s
+  lab explore watchdog-published --long-holds 1 --limit time=30s
   lab explore redisson --reenter 1 --lost-replies 1 --anomaly unreleasable
-  lab explore redlock --clients 2 --servers 3 --max-faults 0 --limit states=5000000,memory=2GiB
+  lab explore redlock --servers 3 --limit states=5000000,memory=2GiB
   lab explore --all
   lab explore --all getset redlock --limit states=6000000
   lab explore --all --shard 2/4 --out part-2
@@ -131,7 +134,8 @@ func (f *exploreFlags) groups() []flagGroup {
 	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded, redis-server, replicated or zookeeper (default: embedded; zookeeper for a lock on one)")
 	shown.IntVar(&f.count, "count", 1, "replay `N` times")
 	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")
-	shown.BoolVarP(&f.verbose, "verbose", "v", false, "show every step, and what the result rests on")
+	shown.BoolVar(&f.assumptions, "assumptions", false, "list all that the result rests on; docs/explorer.md has it, too")
+	shown.BoolVarP(&f.verbose, "verbose", "v", false, "show every step, and all that the result rests on")
 	shown.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
 	shown.BoolVar(&f.update, "update", false, "with --all: write the table to internal/sim/points/breaking.txt, for review")
 	return []flagGroup{{"What to explore", what}, {"Faults", flags}, {"What to report", shown}}
@@ -167,28 +171,24 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	opts := terminalOptions(cmd)
+	opts.Width = cmp.Or(opts.Width, usualWidth)
 	if !f.json {
-		fmt.Fprint(cmd.OutOrStdout(), boundsText(explore.Config(plan)))
+		fmt.Fprint(cmd.OutOrStdout(), boundsText(explore.Config(plan), opts.Width))
 	}
-	meter := report.NewMeter(cmd.ErrOrStderr(), opts, f.quiet)
 	collectLess()
-	var last explore.Progress
-	plan.Progress = func(p explore.Progress) {
-		if last.Memory < largeTables && p.Memory >= largeTables {
-			collectAsUsual()
-		}
-		last = p
-		meter.Show(p.Took, progressLine(p))
-	}
+	meter := report.NewMeter(cmd.ErrOrStderr(), opts, f.quiet)
+	last := f.follow(cmd.ErrOrStderr(), &plan, meter, opts.Width)
 	explored, err := lab.Explore(cmd.Context(), plan)
 	meter.Clear()
 	if err != nil {
-		return f.interrupted(cmd, err, last)
+		return f.interrupted(cmd, err, *last)
 	}
 	if f.json {
 		err = writeJSON(cmd.OutOrStdout(), newExploreRecord(explored))
 	} else {
-		err = writeExploration(cmd.OutOrStdout(), explored, report.TraceOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose})
+		err = writeExploration(cmd.OutOrStdout(), explored, exploreOptions{
+			TraceOptions: report.TraceOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose}, Assumptions: f.assumptions || f.verbose,
+		})
 	}
 	if err == nil && f.out != "" {
 		err = f.script(cmd, plan.Lock, explored.Shown())
@@ -209,12 +209,37 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 	return exitWith(code)
 }
 
+// follow shows how far the search of a plan has come, and once, if it takes long, how to bound it. What it returns is how far it had come last.
+func (f *exploreFlags) follow(stderr io.Writer, plan *lab.ExplorePlan, meter *report.Meter, width int) *explore.Progress {
+	var last explore.Progress
+	plan.Progress = func(p explore.Progress) {
+		if last.Memory < largeTables && p.Memory >= largeTables {
+			collectAsUsual()
+		}
+		if !f.quiet && last.Took < longSearch && p.Took >= longSearch {
+			meter.Clear()
+			note := screen{width: width}
+			note.line("lab: this search may take long; Ctrl-C ends it and says how far it came. To bound it: %s", smaller(explore.Config(*plan), "--limit time=1m"))
+			io.WriteString(stderr, note.text.String())
+		}
+		last = p
+		meter.Show(p.Took, progressLine(p))
+	}
+	return &last
+}
+
+// longSearch is after how long a user is told how to bound a search.
+const longSearch = 10 * time.Second
+
 // interrupted says what is known of an exploration that did not come to its end.
 func (f *exploreFlags) interrupted(cmd *cobra.Command, err error, last explore.Progress) error {
 	if context.Cause(cmd.Context()) == nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "lab: not complete: %s; no counterexample so far\n", progressLine(last))
+	note := screen{width: cmp.Or(terminalWidth(cmd.OutOrStdout()), usualWidth)}
+	note.line("lab: not complete: %s", progressLine(last))
+	note.field("searched", "%s; no counterexample so far", searched(last))
+	fmt.Fprint(cmd.ErrOrStderr(), note.text.String())
 	return &outcome{codeUnknown} // the signal's code comes before it
 }
 

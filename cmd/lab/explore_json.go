@@ -57,6 +57,7 @@ type exploreResult struct {
 	Symmetric   bool           `json:"symmetric"`
 	Horizon     time.Duration  `json:"horizon_ns,omitempty"`
 	Collision   float64        `json:"collision"`
+	Assumed     []string       `json:"assumed,omitempty"` // what a claim that nothing is wrong rests on
 	Disputed    int            `json:"disputed,omitempty"`
 	TurningStep int            `json:"turning_step,omitempty"` // the number of one of the steps, from 1
 }
@@ -118,6 +119,11 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 	rec.Result.Unstruck = e.Config.Unstruck(e.Result)
 	for _, t := range r.Excused {
 		rec.Result.Excused = append(rec.Result.Excused, excusedBreak{t.Anomalies, t.Faults})
+	}
+	if r.Found == nil {
+		for _, a := range r.Assumptions() {
+			rec.Result.Assumed = append(rec.Result.Assumed, a.Full...)
+		}
 	}
 	t := r.Shown()
 	if t == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -91,16 +92,19 @@ func (f *exploreFlags) replayAll(cmd *cobra.Command) (int, error) {
 	}
 	code := codeExpected
 	var all []reproduce.Counterexample
+	missed := screen{width: cmp.Or(terminalWidth(cmd.OutOrStdout()), usualWidth)}
 	for _, line := range found {
+		head := fmt.Sprintf("%-24s ", line.Line.Lock)
 		if line.Line.Why != "" {
-			fmt.Fprintf(cmd.OutOrStdout(), "%-24s not replayed: %s\n", line.Line.Lock, line.Line.Why)
+			missed.hang(head, blank, "not replayed: "+line.Line.Why)
 		}
 		for _, err := range line.Missed {
-			fmt.Fprintf(cmd.OutOrStdout(), "%-24s not replayed: %v\n", line.Line.Lock, err)
+			missed.hang(head, blank, fmt.Sprintf("not replayed: %v", err))
 			code = codeSurprise
 		}
 		all = append(all, line.Counterexamples...)
 	}
+	fmt.Fprint(cmd.OutOrStdout(), missed.text.String())
 	played, err := f.play(cmd, all)
 	return worse(code, played), err
 }
@@ -108,7 +112,7 @@ func (f *exploreFlags) replayAll(cmd *cobra.Command) (int, error) {
 // play plays counterexamples and shows how they come out.
 func (f *exploreFlags) play(cmd *cobra.Command, all []reproduce.Counterexample) (code int, err error) {
 	screen := &replayScreen{
-		out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), where: f.server, count: f.count, of: f.count * len(all),
+		out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), where: f.server, width: cmp.Or(terminalWidth(cmd.OutOrStdout()), usualWidth), count: f.count, of: f.count * len(all),
 		meter: report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet), began: time.Now(),
 	}
 	if f.world == lab.Sim {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,7 +38,7 @@ func TestWriteExploration(t *testing.T) {
 		},
 		"limit": {
 			explore.Result{Limit: "5 states", Coverage: []string{"held"}, Progress: progress}, "incomplete",
-			[]string{"NOT COMPLETE: stopped at the limit of 5 states\n", "all with fewer than 1 fault, and with as many up to step 12;"}, "HOLDS",
+			[]string{"NOT COMPLETE: stopped at the limit of 5 states\n", "all with fewer than 1 fault, and with as many up to step 12;", "go on      a larger --limit"}, "HOLDS",
 		},
 		"doubt": {
 			explore.Result{Doubt: "acquire does something else with other tokens", Coverage: []string{"held"}, Progress: progress}, "not-shown",
@@ -56,7 +58,7 @@ func TestWriteExploration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			explored := &lab.Exploration{Config: explore.Config{Lock: lua, Clients: 3, Rounds: 1}, Result: &test.result}
 			var b bytes.Buffer
-			require.NoError(t, writeExploration(&b, explored, report.TraceOptions{}))
+			require.NoError(t, writeExploration(&b, explored, exploreOptions{TraceOptions: report.TraceOptions{Width: 200}, Assumptions: true}))
 			for _, words := range test.says {
 				assert.Contains(t, b.String(), words)
 			}
@@ -70,9 +72,36 @@ func TestBoundsText(t *testing.T) {
 	lua, ok := impls.Find("setpx-lua")
 	require.True(t, ok)
 	c := explore.Config{Lock: lua, Clients: 1, Rounds: 2, MostFaults: 2, Budget: explore.Budget{faults.Pause: 1, faults.Crash: 2}}
-	assert.Equal(t, "setpx-lua: 1 client, 2 rounds each, 1 server\n  faults     up to 2, of these: pause 1, crash 2\n", boundsText(c))
+	assert.Equal(t, "setpx-lua: 1 client, 2 rounds each, 1 server\n  faults     up to 2, of these: pause 1, crash 2\n", boundsText(c, usualWidth))
 	c.Budget = explore.Any(c.Lock, 2)
-	assert.Contains(t, boundsText(c), "up to 2, of any kind")
+	assert.Contains(t, boundsText(c, usualWidth), "up to 2, of any kind")
 	c.MostFaults = 0
-	assert.Contains(t, boundsText(c), "faults     none")
+	assert.Contains(t, boundsText(c, usualWidth), "faults     none")
+}
+
+// TestAssumedIsShort: what a result rests on has five lines at most, whatever it is, and no line of a screen is longer than the terminal.
+func TestAssumedIsShort(t *testing.T) {
+	lock, ok := impls.Find("redisson-multilock")
+	require.True(t, ok)
+	for _, full := range []bool{false, true} {
+		for _, sessions := range []bool{false, true} {
+			result := explore.Result{
+				Coverage: []string{"held"}, Sessions: sessions, Uncalled: []string{"Enter", "Leave", "Wakeups"}, Horizon: time.Second,
+				Sampled: explore.Sampled{Tired: true, Counting: true}, Unmerged: "it keeps a function literal in the field retry; write what it does as a method of the lock instead",
+			}
+			if !sessions {
+				result.Fewer = "the search has 3 servers, and the lock's card names 5: with 5 and 2 clients that acquire once, without a fault, nothing was wrong"
+				result.Unjudged = []checker.Name{checker.EarlyGrant, checker.WrongfulDelete, checker.WrongfulRenew, checker.Overwrite, checker.GhostLock, checker.Unreleasable, checker.FalseAlarm}
+			}
+			explored := &lab.Exploration{Config: explore.Config{Lock: lock, Clients: 3, Rounds: 1}, Result: &result}
+			var b bytes.Buffer
+			require.NoError(t, writeExploration(&b, explored, exploreOptions{TraceOptions: report.TraceOptions{Width: usualWidth}, Assumptions: full}))
+			for line := range strings.Lines(b.String()) {
+				assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), usualWidth, line)
+			}
+			_, rest, _ := strings.Cut(b.String(), "  assumed  ")
+			short, _, _ := strings.Cut(rest, "\n  horizon")
+			assert.Equal(t, full, strings.Count(short, "\n") >= 5, short)
+		}
+	}
 }

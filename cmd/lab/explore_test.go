@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ func TestExploreInterrupted(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := run(ctx, []string{"explore", "watchdog", "--overworks", "2"}, nil, &stdout, &stderr)
 	assert.Equal(t, 130, code)
-	assert.Regexp(t, `(?m)^lab: not complete: .*; no counterexample so far$`, stderr.String())
+	assert.Regexp(t, `(?m)^lab: not complete: \d+ states, depth \d+, `, stderr.String())
+	assert.Regexp(t, `^  searched {3}all .*; no counterexample so far\n$`, regexp.MustCompile(`\n {12,}`).ReplaceAllString(stderr.String()[strings.Index(stderr.String(), "  searched"):], " "))
 	assert.NotContains(t, stdout.String(), "HOLDS")
 }

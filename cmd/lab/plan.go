@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
@@ -26,6 +27,9 @@ func (f *runFlags) plan(cmd *cobra.Command, args []string) (plan lab.Plan, table
 	}
 	scripts, err := selectScripts(args)
 	if err != nil {
+		return plan, nil, err
+	}
+	if scripts, err = f.struckBy(scripts); err != nil {
 		return plan, nil, err
 	}
 	if scripts, err = f.work(scripts); err != nil {
@@ -113,6 +117,29 @@ func (f *runFlags) work(scripts []*scenarios.Script) ([]*scenarios.Script, error
 		lent[i] = script.Under(work)
 	}
 	return lent, nil
+}
+
+// struckBy are the scripts in which no other faults strike than those of --faults.
+func (f *runFlags) struckBy(scripts []*scenarios.Script) ([]*scenarios.Script, error) {
+	if len(f.faults) == 0 {
+		return scripts, nil
+	}
+	known := []string{"none"}
+	for _, fault := range faults.All() {
+		known = append(known, string(fault.Kind))
+	}
+	for _, name := range f.faults {
+		if !slices.Contains(known, name) {
+			return nil, unknown("faults", name, known, "docs/faults.md lists them")
+		}
+	}
+	left := slices.DeleteFunc(slices.Clone(scripts), func(script *scenarios.Script) bool {
+		return slices.ContainsFunc(script.Faults(), func(kind faults.Kind) bool { return !slices.Contains(f.faults, string(kind)) })
+	})
+	if len(left) == 0 {
+		return nil, &nothingError{"nothing to run: each of these scenarios has faults that --faults does not name"}
+	}
+	return left, nil
 }
 
 // cases are all scripts with all subjects. Where nobody chose a lock, the variants that the matrix has in a scenario come along.
@@ -206,10 +233,14 @@ func subjectsOf(names []string) ([]play.Subject, error) {
 // foreign are the subjects of --client, before they have said hello.
 func (f *runFlags) foreign() ([]play.Subject, error) {
 	var subjects []play.Subject
+	promises, err := impls.ParsePromises(f.judged.promises)
+	if err != nil {
+		return nil, usagef("--promises: %v", err)
+	}
 	for _, command := range f.programs {
-		subject := play.Subject{Name: "client", Argv: []string{"/bin/sh", "-c", command}, Like: f.like}
-		if f.like != "" {
-			like, err := subjectsOf([]string{f.like})
+		subject := play.Subject{Name: "client", Argv: []string{"/bin/sh", "-c", command}, Like: f.judged.like, Told: promises}
+		if f.judged.like != "" {
+			like, err := subjectsOf([]string{f.judged.like})
 			if err != nil {
 				return nil, err
 			}

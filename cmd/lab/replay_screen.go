@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/locklab/locklab/internal/lab"
@@ -18,6 +19,7 @@ type replayScreen struct {
 	count    int // plays of each
 	of       int // plays of all
 	plays    int
+	width    int
 	meter    *report.Meter
 	began    time.Time
 	code     int
@@ -35,18 +37,25 @@ func (s *replayScreen) played(p lab.Played) {
 	s.meter.Show(took, fmt.Sprintf("played %d/%d, %v", s.plays, s.of, took.Round(time.Second)))
 }
 
+// entry says in one entry of a table what came of a counterexample.
+func (s *replayScreen) entry(r *lab.Replay, format string, args ...any) {
+	line := screen{width: s.width}
+	line.hang(fmt.Sprintf("%-24s %-14s ", r.Lock.Name, r.Faults), strings.Repeat(" ", 40), fmt.Sprintf(format, args...))
+	io.WriteString(s.out, line.text.String())
+}
+
 // close sums up.
 func (s *replayScreen) close(replays []*lab.Replay, interrupted bool) (code int) {
 	always, played := 0, 0
 	for _, r := range replays {
 		if r.Err != nil {
-			fmt.Fprintf(s.out, "%-24s %-14s not replayed: %v\n", r.Lock.Name, r.Faults, r.Err)
+			s.entry(r, "not replayed: %v", r.Err)
 			if !errors.Is(r.Err, lab.ErrLongWait) {
 				s.code = worse(s.code, codeSurprise)
 			}
 			continue
 		}
-		fmt.Fprintf(s.out, "%-24s %-14s %d/%d on %s show %v\n", r.Lock.Name, r.Faults, r.Shown, r.Played, s.where, r.Trace.Anomalies)
+		s.entry(r, "%d/%d on %s show %v", r.Shown, r.Played, s.where, r.Trace.Anomalies)
 		played++
 		if r.Shown == s.count {
 			always++

@@ -55,7 +55,7 @@ func TestReplayScreen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out, err bytes.Buffer
 			s := &replayScreen{
-				out: &out, err: &err, where: "embedded", count: 2, of: 2, meter: report.NewMeter(&err, report.TerminalOptions{}, true),
+				out: &out, err: &err, where: "embedded", width: usualWidth, count: 2, of: 2, meter: report.NewMeter(&err, report.TerminalOptions{}, true),
 			}
 			replay := &lab.Replay{Counterexample: reproduce.Counterexample{
 				Lock: lock, Faults: "crash", Trace: &trace.Trace{Anomalies: []checker.Name{checker.Overwrite}},

@@ -64,7 +64,7 @@ Exit codes:
 	root.SetCompletionCommandGroupID(groupTools)
 	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newMerge(), newExplain(), newExport(), newDiff(), newCheck())
 	add(root, groupLook, newShow(), newList(), newAdapters())
-	add(root, groupTools, newNew(), newClocks(), newDoctor(), newWorker())
+	add(root, groupTools, newNew(), newInit(), newFmt(), newClocks(), newDoctor(), newWorker())
 	strict(root)
 	return root
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +28,8 @@ type runFlags struct {
 	outFlags
 	locks    []string
 	programs []string // of --client
-	like     string
+	judged   judgedFlags
+	faults   []string
 	expect   string
 	workload string
 	shard    string
@@ -40,24 +42,34 @@ type runFlags struct {
 	all      bool
 }
 
+// judgedFlags say what is expected of the clients of --client.
+type judgedFlags struct {
+	like     string
+	promises []string
+}
+
 // outFlags say where results go.
 type outFlags struct {
 	out, junit, summary string
 	annotate            bool
-	keep                int
+	kept                struct {
+		in   string
+		most int
+	}
 }
 
 func (f *outFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.out, "out", "", "write the results to `DIR` (default runs/<time>-<id>)")
-	flags.IntVar(&f.keep, "keep", 20, "keep the `N` newest runs in runs and remove the others; 0 keeps all")
+	flags.StringVar(&f.kept.in, "runs", "runs", "keep runs in `DIR`, each in a directory of its own")
+	flags.IntVar(&f.kept.most, "keep", 20, "keep the `N` newest runs there and remove the others; 0 keeps all")
 	flags.StringVar(&f.junit, "junit", "", "also write a JUnit report to `FILE`")
 	flags.StringVar(&f.summary, "summary", "", "also append a summary in Markdown to `FILE`, such as $GITHUB_STEP_SUMMARY")
 	flags.BoolVar(&f.annotate, "annotate", false, "also write GitHub's annotations of surprises and failures, on stderr")
 }
 
 func (f *outFlags) check() error {
-	if f.keep < 0 {
-		return usagef("--keep must be at least 0, not %d", f.keep)
+	if f.kept.most < 0 {
+		return usagef("--keep must be at least 0, not %d", f.kept.most)
 	}
 	return nil
 }
@@ -67,7 +79,7 @@ func (f *outFlags) results() lab.Results {
 	if f.out != "" {
 		return lab.Results{Dir: f.out}
 	}
-	return lab.Results{Dir: filepath.Join("runs", lab.NewID()), Latest: true, Most: f.keep}
+	return lab.Results{Dir: filepath.Join(f.kept.in, lab.NewID()), Latest: true, Most: f.kept.most}
 }
 
 // sink adds the reports that were asked for to a screen.
@@ -116,6 +128,9 @@ func newRun() *cobra.Command {
 and compares the verdicts with what is expected. Without arguments it is a tour
 of a few seconds; --all is the whole suite.
 
+Beside a locklab.toml (docs/configuration.md) it runs the suite that the file
+describes; flags and arguments go before the file.
+
 By default the lab brings its own server (miniredis) and its own toxiproxy, and
 runs each client in a process of its own.
 
@@ -138,7 +153,7 @@ Results go to runs/<time>-<id>; runs/latest points to the newest.`,
 		ValidArgsFunction: completeScenarios,
 		RunE:              flags.run,
 	}
-	useGroups(cmd, flags.groups())
+	useGroups(cmd, append(flags.groups(), withSuite(cmd)))
 	completeFlag(cmd, "lock", completeLocks)
 	completeFlag(cmd, "world", completeWorlds)
 	completeFlag(cmd, "workload", completeWorkloads)
@@ -167,6 +182,7 @@ func (f *runFlags) groups() []flagGroup {
 	what.BoolVar(&f.all, "all", false, "every scenario with every lock")
 	what.StringSliceVar(&f.locks, "lock", nil, "test the locks `NAMES` (default: all)")
 	what.StringArrayVar(&f.programs, "client", nil, "test your own client, started by `COMMAND`; it speaks docs/protocol.md; may be repeated")
+	what.StringSliceVar(&f.faults, "faults", nil, "only scenarios in which no other `KINDS` of faults strike, or none; see docs/faults.md")
 	what.StringVar(&f.World, "world", lab.Live, "`WORLD` is live (processes, sockets, Redis) or sim (a model, in virtual time)")
 	f.bindWork(what)
 	what.IntVar(&f.count, "count", 1, "run each cell `N` times and list the cells whose verdicts differ")
@@ -178,7 +194,8 @@ func (f *runFlags) groups() []flagGroup {
 
 	f.bindServers(where)
 
-	expected.StringVar(&f.like, "like", "", "with --client: expect what is expected of `LOCK` (default: that it breaks none of its promises)")
+	expected.StringVar(&f.judged.like, "like", "", "with --client: expect what is expected of `LOCK` (default: that it breaks none of its promises)")
+	f.judged.bind(expected)
 	expected.StringVar(&f.expect, "expect", "", "expect what the table in `FILE` says; --update writes it")
 	expected.StringVar(&f.baseline, "baseline", "", "ignore the surprises of an earlier run: `FILE` is its directory or its run.json")
 	expected.BoolVar(&f.update, "update", false, "write the verdicts into the table of --expect, or into scenarios/expected.txt, for review")
@@ -200,6 +217,10 @@ func (f *runFlags) bindWork(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Wait, "wait", "", "`HOW` clients wait between tries: sleep:200ms, spin, yield, backoff:1ms,1s,7, wake, ... (default: as each lock does)")
 }
 
+func (f *judgedFlags) bind(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.promises, "promises", nil, "with --client: judge it by these `PROMISES` (docs/protocol.md), whatever its hello says")
+}
+
 func flagSet() *pflag.FlagSet {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	set.SortFlags = false
@@ -210,7 +231,7 @@ func flagSet() *pflag.FlagSet {
 func writeUsage(cmd *cobra.Command, groups []flagGroup) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
-	width := terminalWidth(cmd.Root().OutOrStdout()) // cobra collects the text of cmd itself in a buffer
+	width := cmp.Or(terminalWidth(cmd.Root().OutOrStdout()), usualWidth) - 5 // cobra collects the text of cmd itself in a buffer, and pflag lets words stick out by 5
 	for _, group := range groups {
 		fmt.Fprintf(&text, "\n%s:\n%s", group.title, group.flags.FlagUsagesWrapped(width))
 	}
@@ -266,8 +287,10 @@ func (f *runFlags) checkGiven(cmd *cobra.Command) error {
 		return usagef("--client needs a command, for example 'python3 mylock.py'")
 	case len(f.programs) > 0 && given("lock"):
 		return usagef("--client is the lock under test; for the expectations of one of the lab's locks use --like, not --lock")
-	case len(f.programs) == 0 && f.like != "":
+	case len(f.programs) == 0 && f.judged.like != "":
 		return usagef("--like is for --client: it names the lock that the client is compared with")
+	case len(f.programs) == 0 && len(f.judged.promises) > 0:
+		return usagef("--promises is for --client: a lock of the lab has its promises on its card")
 	case given("lock") && len(f.locks) == 0:
 		return usagef("--lock needs a name; %s", see("lab list locks"))
 	}

@@ -182,7 +182,7 @@ func (f *shrinkFlags) subject(cmd *cobra.Command, args []string, setting lab.Set
 		again := slices.Concat([]string{"shrink"}, args, []string{"--client", cell.Client[len(cell.Client)-1]})
 		return none, usagef("%s is the lock of a client, which shrink starts only if you name its command: %s %s", cell.Lock, invocation(os.Args[0]), report.ShellLine(again))
 	}
-	subjects, err := (&runFlags{programs: []string{f.client}, like: f.like}).foreign()
+	subjects, err := (&runFlags{programs: []string{f.client}, judged: judgedFlags{like: f.like}}).foreign()
 	if err != nil {
 		return none, err
 	}

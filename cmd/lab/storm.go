@@ -22,7 +22,6 @@ type stormFlags struct {
 	lease   time.Duration
 	leased  bool // somebody has named it
 	hold    time.Duration
-	faults  []string
 	servers int
 	chosen  bool // the faults are those of the flag
 }
@@ -56,7 +55,7 @@ Part of the faults wait for the next client that is granted the lock. With
 		Args: noArgs,
 		RunE: flags.run,
 	}
-	useGroups(cmd, flags.groups())
+	useGroups(cmd, append(flags.groups(), withSuite(cmd)))
 	completeFlag(cmd, "lock", completeLocks)
 	completeFlag(cmd, "faults", completeFaults)
 	completeFlag(cmd, "workload", completeWorkloads)
@@ -70,7 +69,8 @@ func (f *stormFlags) groups() []flagGroup {
 
 	what.StringSliceVar(&f.locks, "lock", nil, "test the locks `NAMES` (default: all)")
 	what.StringArrayVar(&f.programs, "client", nil, "test your own client, started by `COMMAND`; it speaks docs/protocol.md; may be repeated")
-	what.StringVar(&f.like, "like", "", "with --client: judge it by the promises of `LOCK` if it names none")
+	what.StringVar(&f.judged.like, "like", "", "with --client: judge it by the promises of `LOCK` if it names none")
+	f.judged.bind(what)
 	what.IntVar(&f.servers, "servers", 0, "keep locks that are on several servers on `N` (default: as many as each asks for)")
 	what.IntVar(&f.clients, "clients", 5, "run `N` clients, each in a process")
 	what.IntVar(&f.handles, "handles", 2, "open `N` further locks in the process of every other client")

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/history"
@@ -31,7 +33,7 @@ func (f *runFlags) tour(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	dir, setting := "runs/latest", "real processes and faults"
+	dir, setting := filepath.ToSlash(filepath.Join(f.kept.in, "latest")), "real processes and faults"
 	if f.out != "" {
 		dir = f.out
 	}

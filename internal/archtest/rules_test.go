@@ -97,6 +97,7 @@ func rules() map[string]rule {
 			},
 			tests: true,
 		},
+		"internal/suite":   {own: []string{"internal/spelling"}, external: []string{"github.com/pelletier/go-toml/v2"}},
 		"internal/compare": {own: []string{"checker", "internal/record"}, pure: true, scripted: true},
 		"internal/export": {
 			own: []string{"checker", "history", "internal/record", "internal/report", "internal/timeline"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true,
@@ -113,9 +114,9 @@ func rules() map[string]rule {
 				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
 				"internal/sim/explore", "internal/sim/points", "internal/sim/trace", "internal/scenarios/reproduce",
-				"internal/sources", "internal/spelling", "internal/supervise", "internal/waiting",
+				"internal/sources", "internal/spelling", "internal/suite", "internal/supervise", "internal/waiting",
 			},
-			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
+			external: []string{"github.com/rogpeppe/go-internal/diff", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 		},
 
 		// Modules of their own, so that what they need stays out of this one's.

@@ -25,13 +25,14 @@ const (
 	end    = "<!-- end of what is generated -->\n"
 
 	// What is generated, and from which reviewed file.
-	fromMatrix    = "scenarios/expected.txt"
-	fromRuns      = "runs in the model"
-	fromPoints    = "internal/sim/points/breaking.txt"
-	fromSources   = "scenarios/sources.go"
-	fromChecker   = "checker/verdict.go"
-	fromCatalogue = "faults/catalogue.go"
-	fromAttacks   = "internal/hostile/hostile.go"
+	fromMatrix      = "scenarios/expected.txt"
+	fromRuns        = "runs in the model"
+	fromPoints      = "internal/sim/points/breaking.txt"
+	fromSources     = "scenarios/sources.go"
+	fromChecker     = "checker/verdict.go"
+	fromCatalogue   = "faults/catalogue.go"
+	fromAssumptions = "internal/sim/explore/assumptions.go"
+	fromAttacks     = "internal/hostile/hostile.go"
 )
 
 // holdPart holds the part of a page that is generated from a reviewed file against what it should be, or rewrites it.

@@ -1,10 +1,7 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/locklab/locklab/checker"
@@ -14,22 +11,26 @@ import (
 // mostAbsences is how many reasons are listed.
 const mostAbsences = 5
 
-// absences says why scenarios did not apply to clients of the user's own, the most frequent reason first: what the client could do besides may make
-// many of them apply. Of the lab's own locks that is in the reviewed matrix.
-func (t *Terminal) absences(b *strings.Builder, cells []record.Cell) {
+// absentFrom counts why scenarios did not apply to clients of the user's own.
+func absentFrom(cells []record.Cell) map[string]int {
 	counts := map[string]int{}
 	for _, c := range cells {
 		if len(c.Client) > 0 && c.Verdict.Kind == checker.NotApplicable {
 			counts[c.Verdict.Reason]++
 		}
 	}
+	return counts
+}
+
+// absences says why scenarios did not apply to clients of the user's own, the most frequent reason first: what the client could do besides may make
+// many of them apply. Of the lab's own locks that is in the reviewed matrix.
+func (t *Terminal) absences(b *strings.Builder, cells []record.Cell) {
+	counts := absentFrom(cells)
 	if len(counts) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "%s\n", t.paint.bold("Not applicable, and why"))
-	reasons := slices.SortedFunc(maps.Keys(counts), func(one, other string) int {
-		return cmp.Or(cmp.Compare(counts[other], counts[one]), strings.Compare(one, other))
-	})
+	reasons := byFrequency(counts)
 	for i, reason := range reasons {
 		if i == mostAbsences {
 			fmt.Fprintf(b, "       and %s\n", plural(len(reasons)-i, "other reason", "other reasons"))

@@ -17,6 +17,7 @@ type grid struct {
 	paint   paint
 	width   int
 	letters bool
+	absent  string // a line about what is n/a throughout, and so not shown
 }
 
 // Widths in columns.
@@ -223,5 +224,8 @@ func (g grid) legend(b *strings.Builder) {
 		if s.shown {
 			fmt.Fprintf(b, "  %-7s %s\n", s.sign, s.meaning)
 		}
+	}
+	if g.absent != "" {
+		fmt.Fprintln(b, g.absent)
 	}
 }

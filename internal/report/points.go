@@ -14,7 +14,7 @@ import (
 // reviewed file; here they become letters. What has no room beside the locks' names comes in a further table.
 func Points(w io.Writer, rows [][]string, width int) error {
 	if width <= 0 {
-		width = 120
+		width = usualWidth
 	}
 	var b strings.Builder
 	first := 0
@@ -28,7 +28,7 @@ func Points(w io.Writer, rows [][]string, width int) error {
 			used += 2 + columns[n].width
 			n++
 		}
-		writePoints(&b, rows, first, columns[:n])
+		writePoints(&b, rows, first, columns[:n], width)
 		columns = columns[n:]
 		b.WriteString("\n")
 	}
@@ -63,7 +63,7 @@ func pointColumns(rows [][]string) []pointColumn {
 // inexplicable says whether a row is of a lock that cannot be explored.
 func inexplicable(row []string) bool { return len(row) == 2 && strings.HasPrefix(row[1], "n/a: ") }
 
-func writePoints(b *strings.Builder, rows [][]string, first int, columns []pointColumn) {
+func writePoints(b *strings.Builder, rows [][]string, first int, columns []pointColumn, width int) {
 	for n := range 2 {
 		line := blanks(first)
 		for _, c := range columns {
@@ -82,7 +82,7 @@ func writePoints(b *strings.Builder, rows [][]string, first int, columns []point
 			case !inexplicable(row):
 				line += "  " + pad(PointLetters(row[c.at]), c.width)
 			case c.at == columns[0].at:
-				line += "  " + row[1]
+				line += "  " + strings.Join(wrap(row[1], max(20, width-first-2)), "\n"+blanks(first+2))
 			}
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
@@ -162,7 +162,9 @@ func pointLegend(rows [][]string, width int) string {
 			[2]string{"again", "release again: after a lost reply or a late request; only what these do not do alone"})
 	}
 	for _, sign := range signs {
-		fmt.Fprintf(&b, "  %-6s %s\n", sign[0], sign[1])
+		for i, line := range wrap(sign[1], max(20, width-9)) {
+			fmt.Fprintf(&b, "  %-6s %s\n", [...]string{sign[0], ""}[min(i, 1)], line)
+		}
 	}
 	return b.String()
 }

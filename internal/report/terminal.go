@@ -235,7 +235,7 @@ func (t *Terminal) end(b *strings.Builder, e Event) {
 	switch {
 	case t.opts.Verbose:
 		b.WriteString("\n")
-		t.matrix(b, m)
+		t.matrix(b, m, cells)
 	case len(cells) == 0:
 	case len(cells) <= fewCells:
 		for _, c := range cells {
@@ -243,7 +243,7 @@ func (t *Terminal) end(b *strings.Builder, e Event) {
 		}
 		b.WriteString("\n")
 	case len(cells) <= matrixCells && e.Run.Finished:
-		t.matrix(b, m)
+		t.matrix(b, m, cells)
 	}
 	t.storms(b, cells)
 	t.rounds(b, m.differing())
@@ -279,12 +279,21 @@ func (t *Terminal) took() time.Duration {
 	return took.Round(100 * time.Millisecond)
 }
 
-// matrix shows every cell as a field of a table.
-func (t *Terminal) matrix(b *strings.Builder, m matrix) {
-	if len(m.groups) > 0 {
-		b.WriteString(strings.TrimRight(grid{m: m, paint: t.paint, width: t.opts.Width}.String(), "\n"))
-		b.WriteString("\n\n")
+// matrix shows every cell as a field of a table; what is n/a throughout is one line.
+func (t *Terminal) matrix(b *strings.Builder, m matrix, cells []record.Cell) {
+	if len(m.groups) == 0 {
+		return
 	}
+	shown, left := m.fold()
+	absent := left.line(t.opts.Width-1, "; see -v")
+	switch {
+	case t.opts.Verbose:
+		absent = left.line(t.opts.Width-1, "") // they are listed above
+	case len(absentFrom(cells)) > 0:
+		absent = left.count() // their reasons come below
+	}
+	b.WriteString(strings.TrimRight(grid{m: shown, paint: t.paint, width: t.opts.Width, absent: absent}.String(), "\n"))
+	b.WriteString("\n\n")
 }
 
 // list shows the cells that need attention, each with the command that explains it.

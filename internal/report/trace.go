@@ -11,14 +11,14 @@ import (
 
 // TraceOptions say how a trace is written.
 type TraceOptions struct {
-	Width int  // columns; 0: 120
+	Width int  // columns; 0: 80
 	Color bool // no meaning is carried by colour alone
 	// Verbose writes every step, also those that another implies.
 	Verbose bool
 }
 
 const (
-	usualWidth  = 120
+	usualWidth  = 80 // of a terminal that nobody has asked for its own
 	leastTrace  = 60
 	leastLane   = 18 // a client's column, below which there are none
 	leastServer = 11
@@ -50,24 +50,23 @@ type traceWriter struct {
 	width int
 	paint paint
 	b     strings.Builder
-	// Widths of columns; lane 0: there are none for clients.
-	lane, server int
+	// Widths of columns; lane 0: there are none for clients. The margin is the number and the time.
+	margin, time, lane, server int
 }
-
-// margin is the number and the time.
-const margin = 13
 
 // layout finds the widths of the columns.
 func (s *traceWriter) layout() {
-	s.server = leastServer
+	s.server, s.time = leastServer, len("1.000s")
 	for _, r := range s.rows {
+		s.time = max(s.time, len(traceTime(r.at)))
 		for _, state := range r.after.Keys {
 			s.server = max(s.server, utf8.RuneCountInString(keyText(s.t, state)))
 		}
 	}
+	s.margin = len("123  ") + s.time + 2
 	s.server = min(s.server, mostServer)
 	for ; s.server >= leastServer; s.server-- {
-		s.lane = (s.width - margin - (s.server+2)*s.t.Servers) / s.t.Clients
+		s.lane = (s.width - s.margin - (s.server+2)*s.t.Servers) / s.t.Clients
 		if s.lane >= leastLane+6 {
 			return
 		}
@@ -86,7 +85,7 @@ func (s *traceWriter) heads() {
 	if s.lane == 0 {
 		return
 	}
-	line := blanks(margin)
+	line := blanks(s.margin)
 	for _, c := range cells {
 		line += pad(c, s.lane)
 	}
@@ -103,7 +102,7 @@ func (s *traceWriter) heads() {
 // row writes a row; what does not fit into its column goes on below.
 func (s *traceWriter) row(i int) {
 	r := s.rows[i]
-	head := fmt.Sprintf("%3d  %6s  ", i+1, traceTime(r.at))
+	head := fmt.Sprintf("%3d  %*s  ", i+1, s.time, traceTime(r.at))
 	if s.lane == 0 {
 		s.plain(head, r)
 		return
@@ -120,7 +119,7 @@ func (s *traceWriter) row(i int) {
 	for n := range height {
 		line := head
 		if n > 0 {
-			line = blanks(margin)
+			line = blanks(s.margin)
 		}
 		if n == 0 && r.client < 0 && !r.fault {
 			line += s.passing(r)
@@ -163,12 +162,12 @@ func (s *traceWriter) plain(head string, r traceRow) {
 	} else if r.server >= 0 {
 		who = fmt.Sprintf("S%d", r.server+1)
 	}
-	for n, piece := range wrap(r.text, s.width-margin-4) {
+	for n, piece := range wrap(r.text, s.width-s.margin-4) {
 		if n == 0 {
 			s.line(head + who + "  " + s.painted(r, piece))
 			continue
 		}
-		s.line(blanks(margin+4) + s.painted(r, piece))
+		s.line(blanks(s.margin+4) + s.painted(r, piece))
 	}
 	var words []string
 	for k, state := range r.after.Keys {
@@ -178,8 +177,8 @@ func (s *traceWriter) plain(head string, r traceRow) {
 	if holders := s.holders(r); holders != "" {
 		text += " | held by " + holders
 	}
-	for _, piece := range wrap(text, s.width-margin-4) {
-		s.line(blanks(margin+4) + s.paint.dim(piece))
+	for _, piece := range wrap(text, s.width-s.margin-4) {
+		s.line(blanks(s.margin+4) + s.paint.dim(piece))
 	}
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ func TestTraceGolden(t *testing.T) {
 			require.NotNil(t, result.Found, "stopped at the limit of %q", result.Limit)
 			require.Empty(t, result.Disputed)
 			var b bytes.Buffer
-			require.NoError(t, Trace(&b, result.Found, TraceOptions{Width: test.width}))
+			require.NoError(t, Trace(&b, result.Found, TraceOptions{Width: cmp.Or(test.width, 120)}))
 			golden(t, "trace-"+name, b.Bytes())
 		})
 	}

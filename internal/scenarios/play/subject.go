@@ -22,6 +22,8 @@ type Subject struct {
 	Traits Traits
 	// Like is the lock whose reviewed verdicts a foreign client is compared with, and which it is asked for; empty: none.
 	Like string
+	// Told are the promises by which a foreign client is judged, whatever its hello says; empty: by those in hello.
+	Told []impls.Promise
 	// Guessed: a foreign client names no promises; those in Spec are what every lock of its kind promises.
 	Guessed bool
 	// Protocol is the version that a foreign client speaks; zero: not known yet.
@@ -113,6 +115,8 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 		return s, errors.New("lab_cuts in hello needs separate: the lab names other addresses in open")
 	}
 	switch {
+	case len(s.Told) > 0:
+		promises = s.Told
 	case hello.Promises != nil:
 	case s.Like != "":
 		promises = s.Spec.Promises

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/suite"
+)
+
+// TestConfigurationPage: the page lists each key with the commands that have it and what it takes.
+func TestConfigurationPage(t *testing.T) {
+	markdown := strings.NewReplacer("|", `\|`, "<", "&lt;")
+	type row struct{ commands, takes, meaning string }
+	rows := map[string]row{
+		keyScenarios: {"run", "a list of strings", "names of scenarios, and .lab files, also by patterns (default: all that come with the lab)"},
+		keyShards:    {"run, storm", "a whole number", "how many parts there are: `--shard 1` is then the first"},
+	}
+	var names []string
+	for _, cmd := range suiteCommands() {
+		for _, name := range keysOf(cmd) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			flag := cmd.Flags().Lookup(name)
+			if flag == nil {
+				continue
+			}
+			_, usage := pflag.UnquoteUsage(flag)
+			takes := valueOf(flag.Value.Type())
+			if _, many := flag.Value.(pflag.SliceValue); many {
+				takes = "a list of strings"
+			}
+			meaning := markdown.Replace(regexp.MustCompile(` \(default: \d+ in[^)]*\)`).ReplaceAllString(usage, "")) // not of this machine
+			r, seen := rows[name]
+			switch {
+			case !seen:
+				r = row{cmd.Name(), takes, meaning}
+			default:
+				r.commands += ", " + cmd.Name()
+				if r.meaning != meaning {
+					r.meaning += "; storm: " + meaning
+				}
+			}
+			rows[name] = r
+		}
+	}
+	slices.Sort(names)
+	want := "| key | of lab | takes | what it does |\n| --- | --- | --- | --- |\n"
+	for _, name := range names {
+		r := rows[name]
+		want += fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, r.commands, r.takes, r.meaning)
+	}
+	const path, begin, end = "../../docs/configuration.md", "-run TestConfigurationPage -update -->\n", "<!-- end of what is generated -->\n"
+	page, err := os.ReadFile(path)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(page), begin)
+	require.True(t, ok)
+	got, after, ok := strings.Cut(rest, end)
+	require.True(t, ok)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(before+begin+want+end+after), 0o644))
+		return
+	}
+	assert.Equal(t, want, got, "run go test ./cmd/lab -run TestConfigurationPage -update")
+}
+
+// TestSuiteExample: what lab init writes is read, also with all that it has as comments.
+func TestSuiteExample(t *testing.T) {
+	all := regexp.MustCompile(`(?m)^# (\w+ *= )`).ReplaceAllString(suiteExample, "$1")
+	for _, text := range []string{suiteExample, all} {
+		file, err := suite.Parse(suite.Name, []byte(text))
+		require.NoError(t, err)
+		s := &suiteRun{file: file}
+		for _, key := range file.Keys {
+			assert.NoError(t, s.check(key))
+		}
+	}
+	file, _ := suite.Parse(suite.Name, []byte(all))
+	assert.Greater(t, len(file.Keys), 10)
+}
+
+// TestSuiteInDocs: the examples of the pages are read.
+func TestSuiteInDocs(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	seen := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+			seen++
+			file, err := suite.Parse(page, []byte(m[1]))
+			require.NoError(t, err)
+			for _, key := range file.Keys {
+				assert.NoError(t, (&suiteRun{file: file}).check(key))
+			}
+		}
+	}
+	assert.Positive(t, seen)
+}

@@ -1,0 +1,31 @@
+package readme
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/locklab/locklab/internal/sim/explore"
+)
+
+// TestAssumptions holds what docs/explorer.md says a result rests on against what the explorer prints.
+func TestAssumptions(t *testing.T) {
+	sampled := explore.Sampled{Tired: true, Counting: true}
+	redis := (&explore.Result{Sampled: sampled}).Assumptions()
+	var text strings.Builder
+	for i, zookeeper := range (&explore.Result{Sampled: sampled, Sessions: true}).Assumptions() {
+		write := func(where string, a explore.Assumption) {
+			fmt.Fprintf(&text, "- **%s**%s\n", a.Short, where)
+			for _, full := range a.Full {
+				fmt.Fprintf(&text, "  - %s\n", full)
+			}
+		}
+		if redis[i].Short == zookeeper.Short {
+			write("", redis[i])
+			continue
+		}
+		write(" (Redis)", redis[i])
+		write(" (ZooKeeper)", zookeeper)
+	}
+	holdPart(t, "../../docs/explorer.md", fromAssumptions, text.String())
+}

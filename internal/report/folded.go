@@ -1,0 +1,90 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/locklab/locklab/internal/record"
+)
+
+// fold is the matrix without the locks and the scenarios that are n/a throughout, as was expected, and what it left out.
+func (m matrix) fold() (matrix, folded) {
+	f := folded{of: m}
+	shown := m
+	shown.locks = slices.DeleteFunc(slices.Clone(m.locks), func(lock string) bool {
+		return f.takes(&f.locks, lock, func(c record.Cell) bool { return c.Lock == lock })
+	})
+	shown.scenarios = slices.DeleteFunc(slices.Clone(m.scenarios), func(scenario string) bool {
+		return f.takes(&f.scenarios, scenario, func(c record.Cell) bool { return c.Scenario == scenario })
+	})
+	return shown, f
+}
+
+// folded is what a table does not show: the rows and columns of a matrix that have nothing but n/a.
+type folded struct {
+	of               matrix
+	locks, scenarios []string
+}
+
+// takes leaves a name out if all of its cells are n/a.
+func (f *folded) takes(names *[]string, name string, has func(record.Cell) bool) bool {
+	absent := !slices.ContainsFunc(f.of.all(), func(g group) bool { return has(g[0]) && statusOf(g.worst()) != statusSkipped })
+	if absent {
+		*names = append(*names, name)
+	}
+	return absent
+}
+
+// count says how much is n/a; empty: nothing is.
+func (f *folded) count() string {
+	var what []string
+	if n := len(f.locks); n > 0 {
+		what = append(what, fmt.Sprintf("%d of %s", n, plural(len(f.of.locks), "lock", "locks")))
+	}
+	if n := len(f.scenarios); n > 0 {
+		what = append(what, fmt.Sprintf("%d of %s", n, plural(len(f.of.scenarios), "scenario", "scenarios")))
+	}
+	if len(what) == 0 {
+		return ""
+	}
+	return "  n/a     " + strings.Join(what, " and ")
+}
+
+// line is count with the reasons, as many as have room before the tail in width columns.
+func (f *folded) line(width int, tail string) string {
+	line := f.count()
+	if line == "" {
+		return ""
+	}
+	counts := map[string]int{}
+	for _, g := range f.of.all() {
+		if c := g.worst(); slices.Contains(f.locks, c.Lock) || slices.Contains(f.scenarios, c.Scenario) {
+			counts[c.Verdict.Reason]++
+		}
+	}
+	var texts []string
+	for _, reason := range byFrequency(counts) {
+		texts = append(texts, fmt.Sprintf("%s (%d)", clean(reason), counts[reason]))
+	}
+	for shown := len(texts); shown > 0; shown-- {
+		whole := line + ": " + strings.Join(texts[:shown], ", ")
+		if shown < len(texts) {
+			whole += ", …"
+		}
+		if whole += tail; utf8.RuneCountInString(whole) <= width {
+			return whole
+		}
+	}
+	return clip(line+": "+texts[0], width-utf8.RuneCountInString(tail)) + tail
+}
+
+// byFrequency are the reasons, the most frequent first.
+func byFrequency(counts map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(one, other string) int {
+		return cmp.Or(cmp.Compare(counts[other], counts[one]), strings.Compare(one, other))
+	})
+}
