@@ -102,7 +102,7 @@ func pickCell(run *checker.Run, names []string, round int) (checker.Cell, error)
 		}
 	}
 	if len(rounds) == 0 {
-		return checker.Cell{}, unknown("cell", names[0], known, "a cell is LOCK/SCENARIO, for example "+known[0])
+		return checker.Cell{}, unknownCell(names[0], known)
 	}
 	i := slices.IndexFunc(rounds, func(c checker.Cell) bool { return round == 0 && c.Surprise() || round != 0 && c.Round == round })
 	if i < 0 && round != 0 {

@@ -96,7 +96,7 @@ func rules() map[string]rule {
 		"internal/report": {own: []string{"internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{
-				"internal/adapters", "history", "internal/kits", "lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
+				"internal/adapters", "history", "internal/find", "internal/kits", "lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"internal/bench", "internal/bench/measure", "impls", "checker", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
@@ -117,6 +117,7 @@ func rules() map[string]rule {
 		"adapters/postgres": {own: []string{"impls", "internal/worker", "internal/bench/measure"}, external: []string{"github.com/jackc/pgx/v5"}},
 
 		"internal":               {},
+		"internal/find":          {own: []string{"checker", "faults", "impls", "scenarios", "internal/scenarios/live", "internal/scenarios/play"}},
 		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
 		"internal/needs":         {tests: true},
 		"internal/adaptertest":   {own: []string{"lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
