@@ -150,7 +150,7 @@ const maxSuggested = 3
 // unknownScenario is the error for a name that no scenario has. A name that was misspelt is corrected; else its words are looked for, as lab find does.
 func unknownScenario(kind, name string, names []string, help string) error {
 	near := scenarios.Nearest(name, names)
-	if _, isScenario := scenarios.Source(near); near != "" && !(isScenario && strings.Contains(near, name)) {
+	if _, isScenario := scenarios.Source(near); near != "" && !(isScenario && isPart(name, near)) {
 		return unknown(kind, name, names, help)
 	}
 	index, err := findIndex()
@@ -168,6 +168,11 @@ func unknownScenario(kind, name string, names []string, help string) error {
 	return usagef("%s", strings.Join(lines, "\n"))
 }
 
+// isPart says whether a name is only a part of the nearest one, and not that one misspelt.
+func isPart(name, near string) bool {
+	return strings.Contains(near, name) && len(near)-len(name) > len(name)/3
+}
+
 // suggestion are the lines for a name in such an error, each after the name of the program.
 func suggestion(name, title string) []string {
 	const width, program = 80, "lab: "
@@ -177,7 +182,7 @@ func suggestion(name, title string) []string {
 
 // unknownCell is the error for a cell that a run does not have: the scenario may be meant by its words.
 func unknownCell(name string, known []string) error {
-	if near := scenarios.Nearest(name, known); near != "" && !strings.Contains(near, name) {
+	if near := scenarios.Nearest(name, known); near != "" && !isPart(name, near) {
 		return unknown("cell", name, known, "")
 	}
 	index, err := findIndex()

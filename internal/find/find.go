@@ -64,7 +64,6 @@ type entry struct {
 type name struct {
 	said string
 	text text
-	rare float64 // how rare its words are, together
 }
 
 // field is a part of what is known about a scenario.
@@ -87,7 +86,7 @@ const (
 )
 
 // wholeName is the weight of a name that the user says in full; twice that, if nothing else is said.
-const wholeName = 10
+const wholeName = 10.0
 
 // asSynonym is how much a synonym counts beside the word itself.
 const asSynonym = 0.6
@@ -104,13 +103,6 @@ func New(scripts []*scenarios.Script, matrix *scenarios.Matrix) *Index {
 	}
 	slices.Sort(x.all)
 	x.all = slices.Compact(x.all)
-	for _, e := range x.entries {
-		for i, name := range e.names {
-			for _, w := range x.ask(name.said) {
-				e.names[i].rare += w.rare
-			}
-		}
-	}
 	return x
 }
 
@@ -272,13 +264,15 @@ func (x *Index) score(e entry, q query) (sum float64, found []Found) {
 		}
 	}
 	for _, name := range e.names {
-		switch {
-		case name.text.all == q.whole.all:
-			sum += 2 * wholeName * name.rare
-		case strings.Contains(q.whole.all, name.text.all):
-			sum += wholeName * name.rare
-		default:
+		if !strings.Contains(q.whole.all, name.text.all) {
 			continue
+		}
+		weight := wholeName
+		if name.text.all == q.whole.all {
+			weight *= 2
+		}
+		for _, w := range x.ask(name.said) {
+			sum += weight * w.rare
 		}
 		found = append(found, Found{Word: name.said, Field: "name in full"})
 	}

@@ -2,6 +2,7 @@ package find
 
 import (
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,12 +14,26 @@ import (
 
 func builtin(t *testing.T) (*Index, []*scenarios.Script, *scenarios.Matrix) {
 	t.Helper()
-	scripts, err := scenarios.Builtin()
+	x, err := indexed()
 	require.NoError(t, err)
-	matrix, err := scenarios.BuiltinExpected()
-	require.NoError(t, err)
-	return New(scripts, matrix), scripts, matrix
+	var scripts []*scenarios.Script
+	for _, e := range x.entries {
+		scripts = append(scripts, e.script)
+	}
+	return x, scripts, x.matrix
 }
+
+var indexed = sync.OnceValues(func() (*Index, error) {
+	scripts, err := scenarios.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	matrix, err := scenarios.BuiltinExpected()
+	if err != nil {
+		return nil, err
+	}
+	return New(scripts, matrix), nil
+})
 
 // first are the scenarios of the first n hits.
 func (x *Index) first(n int, said string) []string {

@@ -10,11 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/find"
-	"github.com/locklab/locklab/internal/scenarios/live"
-	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
 
