@@ -176,7 +176,7 @@ func pickCell(run *record.Run, names []string, round int) (record.Cell, error) {
 		}
 	}
 	if len(rounds) == 0 {
-		return record.Cell{}, unknown("cell", names[0], known, "a cell is LOCK/SCENARIO, for example "+known[0])
+		return record.Cell{}, unknownCell(names[0], known)
 	}
 	i := slices.IndexFunc(rounds, func(c record.Cell) bool { return round == 0 && c.Surprise() || round != 0 && c.Round == round })
 	if i < 0 && round != 0 {

@@ -12,32 +12,45 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sources"
 	"github.com/locklab/locklab/scenarios"
 )
 
+// kinds are what lab list lists.
+func kinds() []string {
+	return []string{"locks", "scenarios", "workloads", "anomalies", "faults", "promises", "words", "sources", "exit-codes"}
+}
+
 func newList() *cobra.Command {
-	kinds := []string{"locks", "scenarios", "workloads", "anomalies", "words", "sources"}
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list locks|scenarios|workloads|anomalies|words|sources",
-		Short: "List locks, scenarios, workloads, anomalies, words of scripts or sources",
-		Long: `List prints a table of the locks, scenarios, workloads or anomalies that the lab
-knows; of the words of the script language, each with a scenario that uses it;
-or of the sources: the articles and threads that all this comes from.`,
+		Use:   "list " + strings.Join(kinds(), "|"),
+		Short: "List locks, scenarios, anomalies, faults and whatever else there is",
+		Long: `List prints a table of the locks, scenarios, workloads, anomalies, faults or
+promises that the lab knows; of the words of the script language, each with a
+scenario that uses it; of the sources: the articles and threads that all this
+comes from; or of the exit codes. To look for one of them, see "lab find".
+
+With --json it prints all that is known of each, and without a name an object
+that has every list.`,
 		Example: `  lab list locks
   lab list words
-  lab list sources --json`,
-		ValidArgs: kinds,
+  lab list sources --json
+  lab list --json`,
+		ValidArgs: kinds(),
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("list takes one of %s", enumerate(kinds, "and"))
+			if len(args) > 1 || len(args) == 0 && !asJSON {
+				return usagef("list takes one of %s", enumerate(kinds(), "and"))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := listOf(args[0], kinds)
+			if len(args) == 0 {
+				return listAll(cmd.OutOrStdout())
+			}
+			l, err := listOf(args[0])
 			if err != nil {
 				return err
 			}
@@ -47,8 +60,21 @@ or of the sources: the articles and threads that all this comes from.`,
 			return l.write(cmd.OutOrStdout(), terminalWidth(cmd.OutOrStdout()))
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, with all that is known of each entry")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, with all that is known of each entry; without a name an object of all lists")
 	return cmd
+}
+
+// listAll prints every list by its name.
+func listAll(w io.Writer) error {
+	all := map[string]any{}
+	for _, kind := range kinds() {
+		l, err := listOf(kind)
+		if err != nil {
+			return err
+		}
+		all[strings.ReplaceAll(kind, "-", "_")] = l.known()
+	}
+	return writeIndented(w, all)
 }
 
 // list is what lab list prints.
@@ -59,7 +85,7 @@ type list struct {
 	entries any      // for JSON; nil: the rows, by their heads
 }
 
-func listOf(kind string, kinds []string) (list, error) {
+func listOf(kind string) (list, error) {
 	switch kind {
 	case "locks":
 		return listLocks(), nil
@@ -73,16 +99,30 @@ func listOf(kind string, kinds []string) (list, error) {
 			l.rows = append(l.rows, []string{string(d.Name), d.Meaning})
 		}
 		return l, nil
+	case "faults":
+		return listFaults(), nil
+	case "promises":
+		l := list{heads: []string{"promise", "meaning"}}
+		for _, p := range impls.PromiseWords() {
+			l.rows = append(l.rows, []string{p.Word, string(p.Promise)})
+		}
+		return l, nil
 	case "words":
 		return listWords()
 	case "sources":
 		return listSources(), nil
+	case "exit-codes":
+		l := list{heads: []string{"code", "meaning"}}
+		for _, code := range exitCodes() {
+			l.rows = append(l.rows, code[:])
+		}
+		return l, nil
 	}
-	return list{}, unknown("list", kind, kinds, "there are "+enumerate(kinds, "and"))
+	return list{}, unknown("list", kind, kinds(), "there are "+enumerate(kinds(), "and"))
 }
 
 func listLocks() list {
-	l := list{heads: []string{"lock", "from", "idea"}, notes: articleTitles()}
+	l := list{heads: []string{"lock", "from", "idea"}, notes: articleTitles(), entries: knownLocks()}
 	for _, spec := range impls.Every() {
 		from, _, _ := strings.Cut(spec.Source, ";")
 		l.rows = append(l.rows, []string{spec.Name, from, spec.Idea})
@@ -92,7 +132,11 @@ func listLocks() list {
 
 func listScenarios() (list, error) {
 	scripts, err := scenarios.Builtin()
-	l := list{heads: []string{"scenario", "title"}}
+	if err != nil {
+		return list{}, err
+	}
+	known, err := knownScenarios(scripts)
+	l := list{heads: []string{"scenario", "title"}, entries: known}
 	for _, script := range scripts {
 		l.rows = append(l.rows, []string{script.Name, script.Title})
 	}
@@ -100,13 +144,21 @@ func listScenarios() (list, error) {
 }
 
 func listWorkloads() list {
-	l := list{heads: []string{"workload", "idea"}, notes: articleTitles()}
+	l := list{heads: []string{"workload", "idea"}, notes: articleTitles(), entries: knownWorkloads()}
 	for _, work := range scenarios.Workloads() {
 		idea := work.Idea
 		if work.Source != "" {
 			idea += " (" + work.Source + ")"
 		}
 		l.rows = append(l.rows, []string{string(work.Name), idea})
+	}
+	return l
+}
+
+func listFaults() list {
+	l := list{heads: []string{"fault", "meaning"}, entries: knownFaults()}
+	for _, fault := range faults.All() {
+		l.rows = append(l.rows, []string{string(fault.Kind), fault.Meaning})
 	}
 	return l
 }
@@ -171,20 +223,27 @@ func (l list) write(w io.Writer, width int) error {
 	return nil
 }
 
-func (l list) writeJSON(w io.Writer) error {
-	entries := l.entries
-	if entries == nil {
-		objects := make([]map[string]string, len(l.rows))
-		for i, row := range l.rows {
-			objects[i] = map[string]string{}
-			for k, head := range l.heads {
-				objects[i][head] = row[k]
-			}
-		}
-		entries = objects
+// known is what JSON says of the entries.
+func (l list) known() any {
+	if l.entries != nil {
+		return l.entries
 	}
+	objects := make([]map[string]string, len(l.rows))
+	for i, row := range l.rows {
+		objects[i] = map[string]string{}
+		for k, head := range l.heads {
+			objects[i][head] = row[k]
+		}
+	}
+	return objects
+}
+
+func (l list) writeJSON(w io.Writer) error { return writeIndented(w, l.known()) }
+
+// writeIndented writes JSON for people, too.
+func writeIndented(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(entries)
+	return encoder.Encode(v)
 }

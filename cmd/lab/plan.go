@@ -187,7 +187,7 @@ func selectScript(builtin []*scenarios.Script, arg string) (*scenarios.Script, e
 		return script, nil
 	}
 	if !strings.HasSuffix(arg, ".lab") {
-		return nil, unknown("scenario", arg, scenarioNames(builtin), see("lab list scenarios")+", or give the path of a .lab file")
+		return nil, unknownScenario("scenario", arg, scenarioNames(builtin), see("lab list scenarios")+", or give the path of a .lab file")
 	}
 	script, err := scenarios.ParseFile(arg)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,13 +28,7 @@ partitions, lost replies, clock skew, restarts), and names what broke, which
 client did it and by which command. Start with "lab run".
 
 Exit codes:
-    0  everything as expected
-    1  a surprise: a lock broke that should hold, or held where it should break
-    2  unknown: a cell could not be decided
-    3  the lab, its checker or a server failed
-    4  nothing ran, or every cell was n/a
-   64  usage, a bad script, or an unreadable history
-  130  Ctrl-C (143: SIGTERM); what was known so far has been saved`,
+` + exitCodesHelp(),
 		Example: `  # a tour: six locks, six situations, a few seconds
   lab run
   # one lock in one scenario, with the evidence
@@ -63,10 +58,19 @@ Exit codes:
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
 	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newMerge(), newExplain(), newExport(), newDiff(), newCheck())
-	add(root, groupLook, newShow(), newList(), newAdapters())
+	add(root, groupLook, newFind(), newShow(), newList(), newAdapters())
 	add(root, groupTools, newNew(), newInit(), newFmt(), newClocks(), newDoctor(), newWorker())
 	strict(root)
 	return root
+}
+
+// exitCodesHelp lists the exit codes for the help.
+func exitCodesHelp() string {
+	var lines []string
+	for _, code := range exitCodes() {
+		lines = append(lines, fmt.Sprintf("%5s  %s", code[0], code[1]))
+	}
+	return strings.Join(lines, "\n")
 }
 
 func add(root *cobra.Command, group string, commands ...*cobra.Command) {

@@ -55,7 +55,7 @@ func show(w io.Writer, width int, name string) error {
 		return showLock(w, width, spec, builtin, matrix)
 	}
 	if _, ok := scenarios.Find(builtin, name); !ok && !strings.HasSuffix(name, ".lab") {
-		return unknown("scenario or lock", name, append(scenarioNames(builtin), lockNames()...),
+		return unknownScenario("scenario or lock", name, append(scenarioNames(builtin), lockNames()...),
 			see("lab list scenarios")+` and "lab list locks"`)
 	}
 	script, err := selectScript(builtin, name)

@@ -109,7 +109,7 @@ func rules() map[string]rule {
 		"internal/report":   {own: []string{"internal/findings", "internal/story", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/record", "internal/sim/trace"}},
 		"cmd/lab": {
 			own: []string{
-				"internal/adapters", "history", "internal/compare", "internal/export", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
+				"internal/adapters", "history", "internal/compare", "internal/export", "internal/find", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
@@ -133,6 +133,7 @@ func rules() map[string]rule {
 		"internal/answers":       {own: []string{"history", "impls"}, pure: true, scripted: true},
 		"internal/sources":       {pure: true, scripted: true},
 		"internal/spelling":      {pure: true, scripted: true},
+		"internal/find":          {own: []string{"checker", "faults", "impls", "internal/sources", "internal/spelling", "scenarios", "internal/scenarios/live", "internal/scenarios/play"}},
 		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
 		"internal/needs":         {own: []string{"internal/racing"}, tests: true},
 		"internal/racing":        {},

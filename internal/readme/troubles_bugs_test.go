@@ -11,6 +11,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/find"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
@@ -24,17 +25,17 @@ const onlyNilLost = "getset-nil-lost/nil-lost+nil-expired without nil-expired"
 func TestTroublesAreThoseOfTheirBugs(t *testing.T) {
 	r := readReviewed(t)
 	var cases []lab.Case
-	rows := map[[2]string]trouble{}
-	for _, row := range troubles() {
-		base, bugs, named := strings.Cut(row.lock, "/")
+	rows := map[[2]string]find.Trouble{}
+	for _, row := range find.Troubles() {
+		base, bugs, named := strings.Cut(row.Lock, "/")
 		if !named {
 			continue
 		}
-		script, ok := scenarios.Find(r.scripts, row.scenario)
-		require.True(t, ok, row.scenario)
+		script, ok := scenarios.Find(r.scripts, row.Scenario)
+		require.True(t, ok, row.Scenario)
 		for _, bug := range strings.Split(bugs, "+") {
 			spec := withoutBug(t, base, bugs, bug)
-			key := [2]string{row.scenario, spec.Name}
+			key := [2]string{row.Scenario, spec.Name}
 			if _, twice := rows[key]; !twice {
 				cases = append(cases, lab.Cases([]*scenarios.Script{script}, []play.Subject{play.SubjectOf(spec)}, 1, lab.Expect(r.matrix))...)
 			}
@@ -52,9 +53,9 @@ func TestTroublesAreThoseOfTheirBugs(t *testing.T) {
 			assert.Equal(t, checker.NotApplicable, verdict.Kind, "without the bug no GETSET follows nil from GET")
 			continue
 		}
-		assert.Contains(t, []checker.Kind{checker.Safe, checker.Broken}, verdict.Kind, "%s: %s in %s", row.what, cell.Lock, cell.Scenario)
-		for _, name := range row.names() {
-			assert.NotContains(t, verdict.Names(), name, "%s: %s in %s", row.what, cell.Lock, cell.Scenario)
+		assert.Contains(t, []checker.Kind{checker.Safe, checker.Broken}, verdict.Kind, "%s: %s in %s", row.What, cell.Lock, cell.Scenario)
+		for _, name := range row.Names() {
+			assert.NotContains(t, verdict.Names(), name, "%s: %s in %s", row.What, cell.Lock, cell.Scenario)
 		}
 	}
 }
@@ -81,8 +82,8 @@ func TestWhatNoRunShows(t *testing.T) {
 	assert.Contains(t, text, "With `"+lock+"` the scenario of that name is n/a.")
 	r := readReviewed(t)
 	assert.Equal(t, checker.NotApplicable, r.verdict(scenario, lock).Kind)
-	for _, row := range troubles() {
-		_, bugs, _ := strings.Cut(row.lock, "/")
-		assert.NotContains(t, strings.Split(bugs, "+"), scenario, "%s: there is a run that shows it; say so", row.what)
+	for _, row := range find.Troubles() {
+		_, bugs, _ := strings.Cut(row.Lock, "/")
+		assert.NotContains(t, strings.Split(bugs, "+"), scenario, "%s: there is a run that shows it; say so", row.What)
 	}
 }

@@ -32,6 +32,9 @@ const (
 	Thread    = "thread"
 )
 
+// nobodyKnown stands for the author of what is not signed.
+const nobodyKnown = "author not known"
+
 // All is the bibliography: what cards, scripts and documents cite.
 func All() []Reference {
 	return slices.Concat(articles(), algorithms(), works(), documents(), threads())
@@ -40,13 +43,13 @@ func All() []Reference {
 func articles() []Reference {
 	return []Reference{
 		{ID: "000", Kind: Article, Title: "The right way to implement a distributed lock with Redis", Original: "Redis实现分布式锁的正确方式",
-			Code: "https://github.com/HuTu92/distributed-lock"},
+			Author: "HuTu92, by the account of its code", Code: "https://github.com/HuTu92/distributed-lock"},
 		{ID: "001", Kind: Article, Title: "Untitled; begins: a distributed lock is the continuation of thread synchronisation (C#, StackExchange.Redis)",
-			Original: "分布式锁是“线程同步”的延续"},
+			Original: "分布式锁是“线程同步”的延续", Author: nobodyKnown},
 		{ID: "002", Kind: Article, Title: "Distributed locks with Redis, and a simple implementation that extends the lock by itself",
 			Original: "Redis分布式锁以及一种简单的锁时间自行延长的实现讨论", Author: "hope_wisdom"},
 		{ID: "003", Kind: Article, Title: "Java: setting a Redis expiry atomically; a distributed lock with Redis or ZooKeeper",
-			Original: "java如何保证redis设置过期时间的原子性_分布式锁用 Redis 还是 Zookeeper"},
+			Original: "java如何保证redis设置过期时间的原子性_分布式锁用 Redis 还是 Zookeeper", Author: nobodyKnown},
 		{ID: "004", Kind: Article, Title: "Redis notes 13: application components with Redis, distributed locks (after Redis in Action, 6.2)",
 			Original: "Redis学习笔记十三【使用Redis构建应用程序组件-分布式锁】", Author: "bboyjing"},
 	}
@@ -94,40 +97,41 @@ func documents() []Reference {
 			Address: "https://redis.io/docs/latest/operate/oss_and_stack/management/replication/"},
 		{ID: "Kleppmann", Kind: Document, Title: "How to do distributed locking", Author: "Martin Kleppmann",
 			Address: "https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html"},
+		{ID: "antirez", Kind: Document, Title: "Is Redlock safe?", Author: "Salvatore Sanfilippo (antirez)", Address: "http://antirez.com/news/101"},
 		{ID: "Redisson's published source", Kind: Document, Title: "Redisson", Author: "Redisson's authors", Address: "https://github.com/redisson/redisson"},
 		{ID: "Redis in Action", Kind: Document, Title: "Chapter 6.2: distributed locking (Manning, 2013)", Author: "Josiah L. Carlson",
 			Address: "https://www.manning.com/books/redis-in-action"},
 	}
 }
 
-// threads are issues and pull requests. GitHub forwards the address of an issue to the pull request of that number.
+// threads are issues and pull requests, with the account that opened each. GitHub forwards the address of an issue to the pull request of that number.
 func threads() []Reference {
-	at := func(id, title string) Reference {
-		return Reference{ID: id, Kind: Thread, Title: title, Address: "https://github.com/" + strings.Replace(id, "#", "/issues/", 1)}
+	at := func(id, title, author string) Reference {
+		return Reference{ID: id, Kind: Thread, Title: title, Author: author, Address: "https://github.com/" + strings.Replace(id, "#", "/issues/", 1)}
 	}
-	chinese := at("redisson/redisson#3194", "The watchdog no longer works after a reconnect")
+	chinese := at("redisson/redisson#3194", "The watchdog no longer works after a reconnect", "burgleaf")
 	chinese.Original = "断线重连后watchdog不再生效"
 	return []Reference{
-		at("hmchangw/newchat#486", "title not known"),
-		at("laravel/framework#26213", "Cache locks are unsafe"),
-		at("laravel/horizon#1738", "Lock::get() uses non-atomic SETNX + EXPIRE (potential permanent deadlock)"),
-		at("redis/go-redis#2985", "SetNX returning false for new keys"),
-		at("redis/redis#416", "Use monotonic clock when available"),
-		at("redis/redis-py#1031", "Fix race condition in redis.lock.Lock.release"),
-		at("redis/redis-py#4258", "fix(lock): preserve token when sync Lock.release() fails"),
-		at("redisson/redisson#2883", "RedissonFairLock deadlock"),
+		at("hmchangw/newchat#486", "title not known", nobodyKnown),
+		at("laravel/framework#26213", "Cache locks are unsafe", "yuloh"),
+		at("laravel/horizon#1738", "Lock::get() uses non-atomic SETNX + EXPIRE (potential permanent deadlock)", "JoshSalway"),
+		at("redis/go-redis#2985", "SetNX returning false for new keys", "alex-rufo"),
+		at("redis/redis#416", "Use monotonic clock when available", "mfortini"),
+		at("redis/redis-py#1031", "Fix race condition in redis.lock.Lock.release", "bmerry"),
+		at("redis/redis-py#4258", "fix(lock): preserve token when sync Lock.release() fails", "ckarnell"),
+		at("redisson/redisson#2883", "RedissonFairLock deadlock", "cynicgit"),
 		chinese,
-		at("redisson/redisson#3712", "Redisson renewExpiration not working after redis lock expires"),
-		at("redisson/redisson#4822", "RLock can only be obtained by single redisson node after failover"),
-		at("redisson/redisson#5115", "Is it possible for a watchdog to be alive on its own?"),
-		at("swarthy/redis-semaphore#24", "Lost mutex when computer comes out of standby mode"),
-		at("swarthy/redis-semaphore#199", "Connection timeout during refresh throws an unhandled error that shuts down node 16+"),
-		at("swarthy/redis-semaphore#205", "Losing locks in distributed system"),
+		at("redisson/redisson#3712", "Redisson renewExpiration not working after redis lock expires", "nomar22"),
+		at("redisson/redisson#4822", "RLock can only be obtained by single redisson node after failover", "servionsolutions"),
+		at("redisson/redisson#5115", "Is it possible for a watchdog to be alive on its own?", "wushu037"),
+		at("swarthy/redis-semaphore#24", "Lost mutex when computer comes out of standby mode", "eric-vinci"),
+		at("swarthy/redis-semaphore#199", "Connection timeout during refresh throws an unhandled error that shuts down node 16+", "Farenheith"),
+		at("swarthy/redis-semaphore#205", "Losing locks in distributed system", "tcc-sejohnson"),
 	}
 }
 
 // citation finds what a text cites: an article's number, an algorithm or workload, a thread, a number that follows a thread, a document.
-var citation = regexp.MustCompile(`\b00\d\b|\b[AW]\d{1,2}\b|[\w.-]+/[\w.-]+#\d+|#\d+|redis\.io|Kleppmann|Redisson's published source|Redis in Action`)
+var citation = regexp.MustCompile(`\b00\d\b|\b[AW]\d{1,2}\b|[\w.-]+/[\w.-]+#\d+|#\d+|redis\.io|Kleppmann|antirez|Redisson's published source|Redis in Action`)
 
 // Cited lists the references that a text cites, in the order of the bibliography. The error names citations without an entry.
 func Cited(text string) ([]Reference, error) {

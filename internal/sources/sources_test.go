@@ -1,6 +1,7 @@
 package sources_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,7 +25,8 @@ func TestCitations(t *testing.T) {
 	for _, script := range scripts {
 		cited, err := sources.Cited(script.Source)
 		require.NoError(t, err, script.Name)
-		assert.NotEmpty(t, cited, "%s: %q", script.Name, script.Source)
+		named := func(r sources.Reference) bool { return r.Title != "" && r.Author != "" }
+		assert.True(t, slices.ContainsFunc(cited, named), "%s cites no source with title and author: %q", script.Name, script.Source)
 	}
 	for _, work := range scenarios.Workloads() {
 		_, err := sources.Cited(work.Source)
@@ -62,10 +64,29 @@ func TestReferences(t *testing.T) {
 		assert.False(t, seen[r.ID], r.ID)
 		seen[r.ID] = true
 		assert.NotEmpty(t, r.Title, r.ID)
+		assert.Equal(t, len(r.In) == 0, r.Author != "", "%s: an author, or that none is known; an algorithm is an article's", r.ID)
 		for _, article := range r.In {
 			assert.True(t, seen[article], "%s is in %s", r.ID, article)
 		}
 	}
 	assert.Equal(t, "article 002: Distributed locks with Redis, and a simple implementation that extends the lock by itself; hope_wisdom; address not known",
 		sources.All()[2].String())
+}
+
+// TestPostsAreCited: the scenarios that show the races of Kleppmann's and antirez's posts cite them.
+func TestPostsAreCited(t *testing.T) {
+	scripts, err := scenarios.Builtin()
+	require.NoError(t, err)
+	for post, races := range map[string][]string{
+		"Martin Kleppmann":               {"pause-past-lease", "late-write-comes-first", "checked-then-stopped", "pause-before-second-look", "one-clock-jumps", "server-clock-jumps"},
+		"Salvatore Sanfilippo (antirez)": {"pause-before-second-look", "pause-after-second-look", "grant-after-the-lease", "one-clock-jumps"},
+	} {
+		for _, name := range races {
+			script, ok := scenarios.Find(scripts, name)
+			require.True(t, ok, name)
+			cited, err := sources.Cited(script.Source)
+			require.NoError(t, err)
+			assert.True(t, slices.ContainsFunc(cited, func(r sources.Reference) bool { return r.Author == post }), "%s does not cite %s", name, post)
+		}
+	}
 }
