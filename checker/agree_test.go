@@ -148,21 +148,20 @@ func byExplain(t *testing.T, events []history.Event) map[int][]string {
 			continue
 		}
 		held[number-1] = []string{}
-		for n := gutters; n < len(cells) && (cells[n] == '┃' || cells[n] == '│'); n += column {
-			if cells[n] == '┃' {
-				held[number-1] = append(held[number-1], names[(n-gutters)/column])
+		at := gutters
+		for _, name := range names {
+			if cells[at] == '┃' {
+				held[number-1] = append(held[number-1], name)
 			}
+			at += 1 + max(2, len(name))
 		}
 		slices.Sort(held[number-1])
 	}
 	return held
 }
 
-// Where the first gutter of lab explain stands, and how wide a client's column is where there is room.
-const (
-	gutters = 16
-	column  = 27
-)
+// gutters is where the first lane of lab explain stands. A lane is as wide as its client's name.
+const gutters = 16
 
 var bar = regexp.MustCompile(`<rect class="hold [^"]*" data-lane="([^"]*)" data-key="([^"]*)" data-from="([^"]*)" data-to="([^"]*)"`)
 

@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/internal/sources"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -95,23 +94,4 @@ func ExampleMatrix_Write() {
 	// pause-past-lease   mylock   stale-write
 	//
 	// take-turns         mylock   safe
-}
-
-// Where a race is described.
-func ExampleCited() {
-	script, err := scenarios.Builtin("pause-past-lease")
-	if err != nil {
-		log.Fatal(err)
-	}
-	cited, err := sources.Cited(script[0].Source)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, reference := range cited {
-		fmt.Println(reference)
-	}
-	// Output:
-	// article 003: Java: setting a Redis expiry atomically; a distributed lock with Redis or ZooKeeper; address not known
-	// laravel/framework#26213: Cache locks are unsafe; https://github.com/laravel/framework/issues/26213
-	// swarthy/redis-semaphore#24: Lost mutex when computer comes out of standby mode; https://github.com/swarthy/redis-semaphore/issues/24
 }

@@ -44,7 +44,11 @@ surprise, or else the first. With --json it leaves out no event.`,
 			if err != nil {
 				return err
 			}
-			cell, err := pickCell(run, args[1:], round)
+			names := args[1:]
+			if len(names) == 0 && len(run.Cells) > 1 {
+				names = []string{cellName(run.Cells[mostTelling(run.Cells)])}
+			}
+			cell, err := pickCell(run, names, round)
 			if err != nil {
 				return err
 			}
@@ -150,6 +154,9 @@ func mostTelling(cells []record.Cell) int {
 	return best
 }
 
+// cellName is how a user names a cell.
+func cellName(c record.Cell) string { return c.Lock + "/" + c.Scenario }
+
 // pickCell finds the cell that the user named, in a round or, if that is 0, in the one that needs attention. A run of one cell needs no name.
 func pickCell(run *record.Run, names []string, round int) (record.Cell, error) {
 	if len(names) > 1 {
@@ -163,10 +170,10 @@ func pickCell(run *record.Run, names []string, round int) (record.Cell, error) {
 	}
 	var known []string
 	for _, cell := range run.Cells {
-		known = append(known, cell.Lock+"/"+cell.Scenario)
+		known = append(known, cellName(cell))
 	}
 	if len(names) == 0 {
-		names = []string{known[mostTelling(run.Cells)]}
+		return record.Cell{}, usagef("which cell of this run? For example: %s", strings.Join(known[:min(3, len(known))], ", "))
 	}
 	var rounds []record.Cell
 	for i, name := range known {
