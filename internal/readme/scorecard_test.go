@@ -93,6 +93,10 @@ func notes() []note {
 			"The function that releases returns nothing, and the error of its delete is dropped (`lock.go:293`); the key stays for the rest of its validity. The default client sends the delete again.",
 		},
 		{
+			[]string{"redlock-5", "redlock-5-endless"}, []string{"grant-after-the-lease"}, []checker.Name{checker.DeadGrant},
+			"The expiration is counted from before the acquire, and not looked at afterwards (`index.js:217`): a reply that comes when the lease is over makes a lock whose expiration has passed. Redlock 4 refuses it. `expiration` tells a user who compares.",
+		},
+		{
 			[]string{"redlock-5-using"}, []string{"cut-off-past-lease", "redis-down-past-lease"}, []checker.Name{checker.DoubleHolder, checker.StaleWrite},
 			"`using` aborts its signal when an extension has failed and the lock has expired (`index.js:445`). An extension without an answer is awaited (`438`), and no timer looks at the expiry meanwhile: the routine is told when its client has connected anew.",
 		},
@@ -117,7 +121,7 @@ func notes() []note {
 			"The errors of all servers are dropped (`lib/redlockMutex/release.js:12`): a release that no server got is none to its caller. See [found/redis-semaphore-release.md](found/redis-semaphore-release.md).",
 		},
 		{
-			[]string{"redlock-5-endless"}, []string{"cut-off-past-lease", "late-write-comes-first", "pause-past-lease", "redis-down-amid-release", "release-after-the-lease", "renewed-after-takeover", "work-longer-than-lease"}, []checker.Name{checker.HungOperation},
+			[]string{"redlock-5-endless"}, []string{"cut-off-past-lease", "grant-after-the-lease", "late-write-comes-first", "pause-past-lease", "redis-down-amid-release", "release-after-the-lease", "released-twice", "renewed-after-takeover", "work-longer-than-lease"}, []checker.Name{checker.HungOperation},
 			"`retryCount` -1 counts for a release as well (`index.js:279`): that of a lock which has expired never returns (mike-marcacci/node-redlock#313). A release can be given another one.",
 		},
 		{
