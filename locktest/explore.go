@@ -325,7 +325,7 @@ func (x *exploration) tell() []Finding {
 	}
 	place := first(groups[0])
 	fmt.Fprintf(&b, "\nseed %d: ", x.shown[place.Cell].seed)
-	story(&b, x.shown[place.Cell].played, place.Anomaly, x.shown[place.Cell].against)
+	steps(&b, x.shown[place.Cell].played, place.Anomaly, x.shown[place.Cell].against)
 	if len(x.search.Expect) > 0 {
 		t.Logf("as expected, %s", b.String())
 		return out

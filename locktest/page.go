@@ -17,12 +17,13 @@ import (
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/story"
 )
 
 // A page is as long as this, so that several findings fit on a screen.
 const (
 	storyWidth = 130
-	storyLines = 16
+	storyLines = 14
 	maxCauses  = 8
 )
 
@@ -46,7 +47,8 @@ func (s *suite) page(t *testing.T, failed []*cell) string {
 	first := found[0].Places[0]
 	smallest := failed[first.Cell]
 	fmt.Fprintf(&b, "\n%s: %s\n", smallest.Scenario, smallest.script.Title)
-	story(&b, smallest.played, first.Anomaly, smallest.against)
+	fmt.Fprintf(&b, "%s\n", story.Of(checker.Verdict{Kind: checker.Broken, Anomalies: smallest.against}, smallest.played.Events).Finding)
+	steps(&b, smallest.played, first.Anomaly, smallest.against)
 	if kind := smallest.Expected.Verdict.Kind; kind == checker.Safe || kind == checker.Broken {
 		fmt.Fprintf(&b, "%s, a correct lock with the promises of %s: %s.\n", s.model.Name, s.subject.Promises, smallest.Expected.Verdict)
 	}
@@ -76,8 +78,8 @@ func scenariosWords(n int) string {
 	return fmt.Sprintf("%d scenarios", n)
 }
 
-// story tells how an anomaly came about, and names what followed from it.
-func story(b *strings.Builder, played play.Played, a checker.Anomaly, against []checker.Anomaly) {
+// steps tells how an anomaly came about, and names what came with it.
+func steps(b *strings.Builder, played play.Played, a checker.Anomaly, against []checker.Anomaly) {
 	fmt.Fprintf(b, "%s\n", a.Why)
 	if err := report.Steps(b, played.Events, a, storyLines, storyWidth); err != nil {
 		fmt.Fprintf(b, "the story cannot be told: %v\n", err)

@@ -92,7 +92,7 @@ func rules() map[string]rule {
 		// It is in other people's go.mod: what it needs, they get. See TestLocktestIsLean.
 		"locktest": {
 			own: []string{
-				"history", "impls", "checker", "internal/answers", "internal/findings", "internal/racing", "internal/record", "internal/report", "internal/spelling", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm",
+				"history", "impls", "checker", "internal/answers", "internal/findings", "internal/racing", "internal/record", "internal/report", "internal/spelling", "internal/story", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm",
 				"internal/worker/protocol",
 			},
 			tests: true,
