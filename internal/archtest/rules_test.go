@@ -92,8 +92,13 @@ func rules() map[string]rule {
 			external: []string{"github.com/redis/go-redis/v9"},
 			tests:    true,
 		},
-		"internal/story":  {own: []string{"checker", "faults", "history", "internal/timeline"}, pure: true},
-		"internal/report": {own: []string{"internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace"}},
+		"internal/story": {own: []string{"checker", "faults", "history", "internal/timeline"}, pure: true},
+		"internal/report": {own: []string{
+			"internal/bench", "history", "faults", "internal/timeline", "checker", "internal/sim/trace",
+			// What a reader must know of a cell besides its history: the story of the scenario, the idea of the lock, and the finding as a sentence.
+			"impls", "scenarios", "internal/story", "internal/report/web",
+		}},
+		"internal/report/web": {own: []string{"history", "internal/timeline"}, pure: true},
 		"cmd/lab": {
 			own: []string{
 				"internal/adapters", "history", "internal/kits", "lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
@@ -119,6 +124,7 @@ func rules() map[string]rule {
 		"internal":               {},
 		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
 		"internal/needs":         {tests: true},
+		"internal/browser":       {own: []string{"internal/needs"}, tests: true},
 		"internal/adaptertest":   {own: []string{"lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/hostile":       {own: []string{"internal/faults/resp", "impls", "internal/worker", "internal/worker/protocol"}},
 		"internal/redisclient":   {external: []string{"github.com/redis/go-redis/v9"}},

@@ -14,6 +14,7 @@ import (
 
 // chart is a timeline laid out in lanes, one for each client and each server.
 type chart struct {
+	all              *timeline.Timeline
 	events           []history.Event
 	clients, servers []string
 	holds            []span // lane: client
@@ -44,7 +45,7 @@ type moment struct {
 
 func newChart(events []history.Event) *chart {
 	all := timeline.Of(events)
-	t := &chart{events: events, clients: all.Clients, servers: all.Servers, notes: map[int]string{}, lapsed: map[int]bool{}}
+	t := &chart{all: all, events: events, clients: all.Clients, servers: all.Servers, notes: map[int]string{}, lapsed: map[int]bool{}}
 	for _, h := range all.Holds {
 		t.holds = append(t.holds, span{Span: h.Span, Lane: h.Client, Label: "holds", Key: h.Lock})
 		if h.End == timeline.Lapsed && h.To != float64(int(h.To)) {

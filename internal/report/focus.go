@@ -32,6 +32,17 @@ func (t *chart) rowsOf(cell checker.Cell, limit int) []row {
 	return t.rows(keep)
 }
 
+// kept says which events of a cell are shown.
+func (t *chart) kept(cell checker.Cell, limit int) []bool {
+	keep := make([]bool, len(t.events))
+	for _, r := range t.rowsOf(cell, limit) {
+		if r.kind == rowEvent {
+			keep[r.event] = true
+		}
+	}
+	return keep
+}
+
 // fewRepeats is how many times in a row a client may try in vain before the tries between the first and the last are left out.
 const fewRepeats = 5
 
