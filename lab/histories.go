@@ -65,8 +65,6 @@ func (h *Histories) read(ctx context.Context, cell checker.Cell) ([]history.Even
 }
 
 func (h *Histories) packed(ctx context.Context, cell checker.Cell) (file *history.File, found bool, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	name := filepath.Join(h.run.Dir, PackFile)
 	if err := h.open(); err != nil || h.pack == nil {
 		return nil, false, err
@@ -92,8 +90,10 @@ func closed(entry io.Closer, reading error) error {
 	return err
 }
 
-// open opens the pack, if there is one, once. The caller has the lock.
+// open opens the pack, if there is one, once.
 func (h *Histories) open() (err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.opened {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
 )
 
 // What is shown of a storm: some events before the anomaly and after it.
@@ -74,9 +75,11 @@ func (t *chart) repeats(i int) bool {
 		return false
 	}
 	before, e := t.events[i-1], t.events[i]
+	if before.Kind != history.KindCommand || e.Kind != history.KindCommand || t.notes[i-1] != "" || t.notes[i] != "" || before.Client != e.Client || before.ID != e.ID {
+		return false
+	}
 	one, two := before.Command(), e.Command()
-	return one != nil && two != nil && t.notes[i-1] == "" && t.notes[i] == "" && before.Client == e.Client && before.ID == e.ID &&
-		one.Server == two.Server && one.Reply == two.Reply && one.Args[0] == two.Args[0]
+	return one != nil && two != nil && one.Server == two.Server && one.Reply == two.Reply && one.Args[0] == two.Args[0]
 }
 
 // clearest is the anomaly of a storm to show: the first that breaks a promise, else the first.
@@ -102,7 +105,7 @@ func (t *chart) around(a checker.Anomaly, limit int) []bool {
 		return keep
 	}
 	concerns := func(i int) bool {
-		if t.events[i].Command() != nil {
+		if t.events[i].Kind == history.KindCommand {
 			return t.notes[i] != "" // what changed nothing is one of many tries
 		}
 		return slices.Contains(a.Clients, t.laneOf(t.events[i]))

@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/report/web"
 	finding "github.com/locklab/locklab/internal/story"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 // maxEvents bounds what a page has of a history.
@@ -103,17 +104,17 @@ func newPageCell(c checker.Cell, histories Histories) *pageCell {
 		}
 		out.Where = histories.Where(c)
 	}
-	out.tell(c, events)
+	t := newChart(events)
+	out.tell(c, t)
 	if out.Trouble == "" {
-		t := newChart(events)
 		out.history = web.AppendHistory(nil, t.all, t.kept(c, maxEvents))
 	}
 	return out
 }
 
 // tell says what was found.
-func (out *pageCell) tell(c checker.Cell, events []history.Event) {
-	told := finding.Of(c.Verdict, events)
+func (out *pageCell) tell(c checker.Cell, t *chart) {
+	told := finding.About(c.Verdict, func() *timeline.Timeline { return t.all })
 	out.Finding, out.Breaks = clean(told.Finding), told.Breaks
 	if statusOf(c) >= statusUnknown && c.Verdict.Kind != checker.Broken || c.Failure != "" {
 		out.Finding = out.Outcome

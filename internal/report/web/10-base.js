@@ -13,7 +13,7 @@ function el(tag, attrs, ...children) {
     else if (value === true) node.setAttribute(key, '');
     else if (value !== false && value != null) node.setAttribute(key, value);
   }
-  node.append(...children.flat().filter(c => c !== '' && c != null && c !== false));
+  node.append(...children.flat(Infinity).filter(c => c !== '' && c != null && c !== false));
   return node;
 }
 

@@ -30,6 +30,9 @@ const matrix = {
 
   rounds(cell) { return this.items.filter(c => c.lock === cell.lock && c.scenario === cell.scenario); },
 
+  // repairs says whether one cell is of a lock that does better than the other.
+  repairs: (one, other) => (one.cls === 'safe') !== (other.cls === 'safe'),
+
   // others are the cells of a scenario that can stand beside a cell, the best first: the nearest lock of the registry that is safe beside a broken one, if
   // there is one that is not known to be broken elsewhere, and the other way round.
   others(cell) {
@@ -71,7 +74,7 @@ const matrix = {
     };
     for (const id of ['q', 'show', 'fault', 'server', 'na']) $(id).addEventListener('input', changed);
     $('grid').addEventListener('keydown', e => this.move(e));
-    const tell = e => { const a = e.target.closest && e.target.closest('a[aria-label]'); if (a) $('about-cell').textContent = a.getAttribute('aria-label'); };
+    const tell = e => { const a = e.target.closest && e.target.closest('a[data-words]'); if (a) $('about-cell').textContent = a.dataset.words; };
     for (const event of ['mouseover', 'focusin']) for (const id of ['grid', 'apart']) $(id).addEventListener(event, tell);
   },
 
@@ -116,11 +119,11 @@ const matrix = {
     const label = `${lock} in ${scenario.name}: ${CLASS_WORDS[c.cls]}${names ? ', ' + names : ''}${c.differs ? '; rounds differ' : ''}`;
     let text = c.anomalies.map(a => this.anomalies[a].letter).join('') || {safe: '✓', na: '–', unknown: '?', surprise: '✓', failed: '×'}[c.cls];
     if (c.cls === 'surprise') text = '!' + text;
-    if (text.length > 3) text = text.slice(0, 2) + '…';
+    if (text.length > 5) text = text.slice(0, 4) + '…';
     if (how === 'roomy') text = (c.cls === 'surprise' ? 'SURPRISE ' : '') + (names || CLASS_WORDS[c.cls === 'surprise' ? 'safe' : c.cls]);
     const named = how === 'named';
-    const attrs = {href: hrefOf(lock, scenario.name), 'aria-label': label, tabindex: named ? 0 : -1};
-    return el('a', attrs, named ? `${lock} / ${scenario.name} ` : '', named ? el('b.tag.' + c.cls, {}, names || CLASS_WORDS[c.cls]) : text, c.differs ? '≠' : '');
+    const attrs = {class: text.length > 3 && how !== 'roomy' ? 'long' : null, href: hrefOf(lock, scenario.name), 'data-words': label, tabindex: named ? 0 : -1};
+    return el('a', attrs, named ? `${lock} / ${scenario.name} ` : '', named ? el('b.tag.' + c.cls, {}, names || CLASS_WORDS[c.cls]) : [el('span', {'aria-hidden': 'true'}, text + (c.differs ? '≠' : '')), el('span.hidden', {}, label)]);
   },
 
   legend(shown) {

@@ -11,7 +11,7 @@ const viewer = {
     const item = matrix.find(state.lock, state.scenario, state.round);
     if (!item) return this.missing(state);
     const others = matrix.others(item);
-    if (state.beside === undefined) state.beside = innerWidth >= 900 && others.length && item.cls !== 'na' ? matrix.locks[others[0].lock].name : ALONE;
+    if (state.beside === undefined) state.beside = innerWidth >= 900 && others.length && item.cls !== 'na' && matrix.repairs(item, others[0]) ? matrix.locks[others[0].lock].name : ALONE;
     const beside = others.find(c => matrix.locks[c.lock].name === state.beside);
     const cells = await unpack('cells-' + item.scenario);
     const same = this.columns.length && this.columns[0].item === item && (this.columns[1] || {}).item === beside;
@@ -170,6 +170,7 @@ function headOf(c, n, v) {
   return el('article.head.' + c.item.cls, {},
     el('h2', {}, el('span', {}, c.lock.name), ' ', el('b.tag.' + (told ? c.item.cls : 'na'), {}, told ? CLASS_WORDS[c.item.cls] : 'what happens next?'), told ? extras(c) : ''),
     el('p.idea', {}, c.lock.idea || ''),
+    told && n === 0 && c.item.cls === 'broken' && !matrix.others(c.item).some(o => o.cls === 'safe') ? el('p.soft', {}, 'No lock of this run is safe in this scenario.') : '',
     c.lock.bug && told ? el('p.bug', {}, el('b', {}, 'The bug: '), c.lock.bug) : '',
     told ? el('p.verdict', {}, c.item.cls === 'safe' ? 'Safe: nothing went wrong.' : cell.finding) : '',
     told && cell.breaks ? el('p', {}, 'It breaks the promise ', el('b', {}, cell.breaks), '.') : '',

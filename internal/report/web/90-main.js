@@ -55,6 +55,7 @@ async function main() {
   addEventListener('resize', () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(redraw); });
   route();
   document.documentElement.dataset.ready = location.hash || '#';
+  performance.mark('ready');
 }
 
 main();

@@ -58,10 +58,10 @@ func TestFromTheMatrixThroughACellAndBack(t *testing.T) {
 	open(p, url, "#q=pause&show=broken")
 
 	p.Eval(`document.querySelector('#grid td a').focus()`)
-	from := p.Eval(`document.activeElement.getAttribute('aria-label')`)
+	from := p.Eval(`document.activeElement.dataset.words`)
 	p.Key("ArrowRight")
-	assert.NotEqual(t, from, p.Eval(`document.activeElement.getAttribute('aria-label')`), "arrow keys go from cell to cell")
-	p.Eval(`document.querySelector('#grid td a[aria-label^="setpx-del in pause-past-lease"]').focus()`)
+	assert.NotEqual(t, from, p.Eval(`document.activeElement.dataset.words`), "arrow keys go from cell to cell")
+	p.Eval(`document.querySelector('#grid td a[data-words^="setpx-del in pause-past-lease"]').focus()`)
 	p.Key("Enter")
 	p.Wait(`!document.getElementById('cell').hidden && document.querySelector('.stage .side')`)
 
