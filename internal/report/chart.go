@@ -45,7 +45,7 @@ type moment struct {
 
 func newChart(events []history.Event) *chart {
 	all := timeline.Of(events)
-	t := &chart{all: all, events: events, clients: all.Clients, servers: all.Servers, notes: map[int]string{}, lapsed: map[int]bool{}}
+	t := &chart{all: all, events: events, clients: slices.Clone(all.Clients), servers: all.Servers, notes: map[int]string{}, lapsed: map[int]bool{}}
 	for _, h := range all.Holds {
 		t.holds = append(t.holds, span{Span: h.Span, Lane: h.Client, Label: "holds", Key: h.Lock})
 		if h.End == timeline.Lapsed && h.To != float64(int(h.To)) {

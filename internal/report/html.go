@@ -92,10 +92,7 @@ func findingOf(index *pageIndex, i int, cell *pageCell) web.Finding {
 	c := index.cells[i]
 	f := web.Finding{
 		Lock: clean(c.Lock), Scenario: clean(c.Scenario), Title: index.titleOf(c.Scenario), Class: cellClass(c), Status: statusOf(c).String(),
-		Sentence: cell.Finding, Outcome: outcome(c), Link: index.link(i),
-	}
-	if statusOf(c) <= statusExpected || f.Sentence == f.Outcome {
-		f.Outcome = ""
+		Sentence: cell.Finding, Outcome: cell.Outcome, Link: index.link(i),
 	}
 	for _, name := range c.Verdict.Names() {
 		f.Names += after(", ", clean(string(name)))

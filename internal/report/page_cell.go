@@ -23,11 +23,9 @@ const maxEvents = 600
 // pageCell is a cell as the viewer shows it.
 type pageCell struct {
 	Finding  string        `json:"finding"`
-	Outcome  string        `json:"outcome"`
+	Outcome  string        `json:"outcome,omitempty"` // where the finding is not all
 	Breaks   string        `json:"breaks,omitempty"`
 	Symptoms []pageSymptom `json:"symptoms,omitempty"`
-	Expected string        `json:"expected,omitempty"`
-	By       string        `json:"by,omitempty"`
 	Took     string        `json:"took,omitempty"`
 	Data     string        `json:"data,omitempty"`
 	Storm    string        `json:"storm,omitempty"`
@@ -83,7 +81,7 @@ func pageCells(index *pageIndex, histories Histories) []*pageCell {
 
 func newPageCell(c checker.Cell, histories Histories) *pageCell {
 	out := &pageCell{
-		Outcome: outcome(c), Expected: clean(expectation(c.Expected)), By: clean(author(c.Expected)), Took: duration(c.Took), Data: clean(c.Data),
+		Took: duration(c.Took), Data: clean(c.Data),
 		Skipped: c.Skipped, Stalls: c.Stalls,
 	}
 	if c.Storm != nil {
@@ -116,8 +114,11 @@ func newPageCell(c checker.Cell, histories Histories) *pageCell {
 func (out *pageCell) tell(c checker.Cell, t *chart) {
 	told := finding.About(c.Verdict, func() *timeline.Timeline { return t.all })
 	out.Finding, out.Breaks = clean(told.Finding), told.Breaks
-	if statusOf(c) >= statusUnknown && c.Verdict.Kind != checker.Broken || c.Failure != "" {
-		out.Finding = out.Outcome
+	switch asExpected := statusOf(c) <= statusExpected; {
+	case !asExpected && c.Verdict.Kind != checker.Broken || c.Failure != "":
+		out.Finding = outcome(c)
+	case !asExpected || c.Interrupted:
+		out.Outcome = outcome(c)
 	}
 	for _, s := range told.Symptoms {
 		if len(out.Symptoms) == maxListed {

@@ -13,7 +13,9 @@ function film(into, h, frames, column, marks, onStep) {
     if (!part) return null;
     const section = el('section', {'data-frame': n});
     const title = el('button.film-step', {type: 'button', onclick: () => onStep(n)}, frame.text + (frame.times > 1 ? `  × ${frame.times}` : '') + (part.why ? `  (skipped: ${part.why})` : ''));
-    section.append(title, ...part.head.flatMap(s => s.events.map(e => filmRow(h, e, lanes, marks))));
+    if (frame.lines.length || frame.key === 'end') section.append(title);
+    else section.addEventListener('click', () => onStep(n)); // an event by itself
+    section.append(...part.head.flatMap(s => s.events.map(e => filmRow(h, e, lanes, marks))));
     if (frame.times > 2) section.append(el('p.film-gap', {}, `… ${plural(frame.times - 2, 'round', 'rounds')} like these …`));
     if (frame.times > 1) section.append(...part.tail.flatMap(s => s.events.map(e => filmRow(h, e, lanes, marks))));
     return section;

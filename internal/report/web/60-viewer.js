@@ -170,7 +170,7 @@ function headOf(c, n, v) {
   return el('article.head.' + c.item.cls, {},
     el('h2', {}, el('span', {}, c.lock.name), ' ', el('b.tag.' + (told ? c.item.cls : 'na'), {}, told ? CLASS_WORDS[c.item.cls] : 'what happens next?'), told ? extras(c) : ''),
     el('p.idea', {}, c.lock.idea || ''),
-    told && n === 0 && c.item.cls === 'broken' && !matrix.others(c.item).some(o => o.cls === 'safe') ? el('p.soft', {}, 'No lock of this run is safe in this scenario.') : '',
+    told && n === 0 && c.item.cls === 'broken' && !c.item.storm && !matrix.others(c.item).some(o => o.cls === 'safe') ? el('p.soft', {}, 'No lock of this run is safe in this scenario.') : '',
     c.lock.bug && told ? el('p.bug', {}, el('b', {}, 'The bug: '), c.lock.bug) : '',
     told ? el('p.verdict', {}, c.item.cls === 'safe' ? 'Safe: nothing went wrong.' : cell.finding) : '',
     told && cell.breaks ? el('p', {}, 'It breaks the promise ', el('b', {}, cell.breaks), '.') : '',
@@ -180,7 +180,7 @@ function headOf(c, n, v) {
 // extras is what is known of a cell besides.
 function extras(c) {
   const cell = c.cell, rows = [];
-    if (c.item.cls === 'surprise' || c.item.known) rows.push(cell.outcome);
+    if (cell.outcome) rows.push(cell.outcome);
   else if (c.item.cls === 'broken') rows.push('as expected');
   for (const text of [cell.storm, cell.data, cell.trouble, ...(cell.stalls || []).map(s => 'tried again at half speed: ' + s)]) if (text) rows.push(text);
   const left = c.h ? c.h.left.reduce((sum, g) => sum + g.count, 0) : 0;

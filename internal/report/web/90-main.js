@@ -1,7 +1,6 @@
 // The page as a whole: where it is, and how it looks.
 
-function route() {
-  const text = decodeURI(location.hash.slice(1));
+async function route() {
   const cell = location.hash.startsWith('#/');
   if (viewer.playing) viewer.play();
   $('all').hidden = cell;
@@ -18,10 +17,8 @@ function route() {
   const [path, query] = location.hash.slice(2).split('?');
   const [scenario, lock, step] = path.split('/').map(decodeURIComponent), params = new URLSearchParams(query);
   const other = !viewer.state || viewer.state.lock !== lock || viewer.state.scenario !== scenario;
-  viewer.open({scenario, lock, step, beside: params.get('beside') || undefined, round: +params.get('round') || 0, hide: params.get('hide') || ''}).then(() => {
-    if (other) scrollTo(0, 0);
-    document.documentElement.dataset.ready = location.hash;
-  });
+  await viewer.open({scenario, lock, step, beside: params.get('beside') || undefined, round: +params.get('round') || 0, hide: params.get('hide') || ''});
+  if (other) scrollTo(0, 0);
 }
 
 // Looks: light, dark or as the system has it, and large for a projector. A page that cannot remember goes without.
@@ -53,7 +50,7 @@ async function main() {
   addEventListener('keydown', e => { if (!$('cell').hidden) viewer.key(e); });
   let waiting = 0;
   addEventListener('resize', () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(redraw); });
-  route();
+  await route();
   document.documentElement.dataset.ready = location.hash || '#';
   performance.mark('ready');
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -43,12 +44,17 @@ func AppendHistory(b []byte, t *timeline.Timeline, keep []bool) []byte {
 	e.b = append(e.b, `{"e":`...)
 	e.events(t.Events, keep)
 	e.spans(t)
-	e.lanes("c", t.Clients)
+	e.lanes("c", e.shown(t.Clients))
 	e.lanes("s", t.Servers)
 	e.key("n")
 	e.list = e.list[:len(e.list):len(e.list)]
 	e.strings(e.list)
 	return append(e.b, '}')
+}
+
+// shown are those clients that take part in what was written so far.
+func (e *encoder) shown(clients []string) []string {
+	return slices.DeleteFunc(slices.Clone(clients), func(name string) bool { return e.names[name] == 0 })
 }
 
 func (e *encoder) key(name string) {
@@ -190,9 +196,10 @@ func (e *encoder) spans(t *timeline.Timeline) {
 	e.close()
 	e.key("f")
 	e.open()
+	clients := e.shown(t.Clients)
 	for n := range t.Faults {
 		if f := &t.Faults[n]; e.shows(f.Span) {
-			e.fault(f, t.Clients)
+			e.fault(f, clients)
 		}
 	}
 	e.close()
