@@ -158,6 +158,9 @@ function returned(e, d) {
 }
 
 function faultWords(d) {
+  const held = {hold: 'request', 'hold-reply': 'reply', 'hold-copy': 'copy of a request'}[d.fault];
+  if (held && d.what && d.phase === 'effective') return `⚡ its ${held} is held on the wire: ` + clip(clean(d.what), 64);
+  if (held && d.what && d.phase === 'recover') return `⚡ its ${held} goes on: ` + clip(clean(d.what), 64);
   const what = d.what ? ': ' + clip(clean(d.what), 64) : '';
   switch (d.phase) {
     case 'inject': return '⚡ ' + clean(d.fault) + what;

@@ -129,13 +129,42 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 				p.Look(size[0], size[1], dark)
 				open(p, url, place)
 				assert.Equal(t, true, p.Eval(`document.documentElement.scrollWidth <= innerWidth`), "%s at %d", name, size[0])
-				if dir := os.Getenv("LOCKLAB_SCREENSHOTS"); dir != "" {
-					require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d-dark=%v.png", name, size[0], dark)), p.Screenshot(), 0o644))
-				}
+				keep(t, p, fmt.Sprintf("%s-%d-dark=%v.png", name, size[0], dark))
 			}
 		}
+		p.Eval(`document.getElementById('large').click()`)
+		assert.Equal(t, true, p.Eval(`document.documentElement.scrollWidth <= innerWidth`), "%s on a projector", name)
+		keep(t, p, name+"-projector.png")
+		p.Eval(`document.getElementById('large').click()`)
 	}
 	assert.Empty(t, p.Errors())
+}
+
+func keep(t *testing.T, p *browser.Page, name string) {
+	t.Helper()
+	if dir := os.Getenv("LOCKLAB_SCREENSHOTS"); dir != "" {
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), p.Screenshot(), 0o644))
+	}
+}
+
+// Who does not see the page, or uses no mouse, has it as well. LOCKLAB_AXE names the file of axe-core.
+func TestAxeFindsNothing(t *testing.T) {
+	name := os.Getenv("LOCKLAB_AXE")
+	if name == "" {
+		t.Skip("LOCKLAB_AXE names no axe.min.js")
+	}
+	axe, err := os.ReadFile(name)
+	require.NoError(t, err)
+	p, url := browser.Open(t), tour(t)
+	for _, place := range []string{"#na=1", "#/pause-past-lease/setpx-del", "#/pause-past-lease/setpx-del?beside=-&hide=1"} {
+		for _, dark := range []bool{false, true} {
+			p.Look(1280, 900, dark)
+			open(p, url, place)
+			p.Eval(string(axe) + "; 0")
+			assert.Equal(t, "", p.Eval(`axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' ')).join('\n'))`), place)
+		}
+	}
 }
 
 // The page of the tour is small enough to be sent by mail.
