@@ -60,8 +60,9 @@ func (t *chart) dropRepeats(keep []bool, anomalies []checker.Anomaly) {
 		}
 	}
 	first := 0
+	var rooms [2]history.Room
 	for i := range t.events {
-		if !t.repeats(i) {
+		if !t.repeats(i, &rooms) {
 			drop(first, i-1)
 			first = i
 		}
@@ -70,7 +71,7 @@ func (t *chart) dropRepeats(keep []bool, anomalies []checker.Anomaly) {
 }
 
 // repeats says whether an event is a try as the one before it, and had no effect either.
-func (t *chart) repeats(i int) bool {
+func (t *chart) repeats(i int, rooms *[2]history.Room) bool {
 	if i == 0 || t.lapsed[i] {
 		return false
 	}
@@ -78,7 +79,7 @@ func (t *chart) repeats(i int) bool {
 	if before.Kind != history.KindCommand || e.Kind != history.KindCommand || t.notes[i-1] != "" || t.notes[i] != "" || before.Client != e.Client || before.ID != e.ID {
 		return false
 	}
-	one, two := before.Command(), e.Command()
+	one, two := before.CommandIn(&rooms[0]), e.CommandIn(&rooms[1])
 	return one != nil && two != nil && one.Server == two.Server && one.Reply == two.Reply && one.Args[0] == two.Args[0]
 }
 

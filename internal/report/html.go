@@ -67,7 +67,7 @@ func findings(m matrix, index *pageIndex, cells []*pageCell) []web.Finding {
 			first = append(first, findingOf(index, i, cells[i]))
 		case s == statusExpected && c.Verdict.Kind == checker.Broken && m.at(c.Lock, c.Scenario)[0].Round == c.Round:
 			cause := cells[i].cause()
-			if best, ok := rest[cause]; !ok || len(c.Verdict.Names()) > len(index.cells[best].Verdict.Names()) {
+			if best, ok := rest[cause]; !ok || len(index.Cells[i]) > len(index.Cells[best]) { // more anomalies
 				rest[cause] = i
 			}
 		}
@@ -77,8 +77,7 @@ func findings(m matrix, index *pageIndex, cells []*pageCell) []web.Finding {
 		return first[:min(len(first), 4*mostFindings)]
 	}
 	chosen := slices.Sorted(maps.Values(rest))
-	anomalies := func(i int) int { return len(index.cells[i].Verdict.Names()) }
-	slices.SortStableFunc(chosen, func(a, b int) int { return anomalies(b) - anomalies(a) })
+	slices.SortStableFunc(chosen, func(a, b int) int { return len(index.Cells[b]) - len(index.Cells[a]) })
 	for _, i := range chosen[:min(len(chosen), mostFindings)] {
 		first = append(first, findingOf(index, i, cells[i]))
 	}

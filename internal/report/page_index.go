@@ -78,7 +78,7 @@ func newPageIndex(run *checker.Run, m matrix) *pageIndex {
 	for _, g := range m.all() {
 		for _, c := range g {
 			row := []int{slices.Index(m.locks, c.Lock), slices.Index(m.scenarios, c.Scenario), c.Round, slices.Index(pageClasses(), cellClass(c)), signOf(c, g)}
-			for _, name := range c.Verdict.Names() {
+			for _, name := range namesOf(c) {
 				if n := slices.IndexFunc(x.Anomalies, func(a pageAnomaly) bool { return a.Name == name }); n >= 0 {
 					row = append(row, n)
 				}
@@ -95,6 +95,14 @@ const (
 	signDiffers             // the rounds came to different verdicts
 	signStorm               // it is a storm
 )
+
+// namesOf are the anomalies of a cell.
+func namesOf(c checker.Cell) []checker.Name {
+	if c.Verdict.Kind != checker.Broken {
+		return nil
+	}
+	return c.Verdict.Names()
+}
 
 func signOf(c checker.Cell, g group) (sign int) {
 	for bit, on := range map[int]bool{signKnown: statusOf(c) == statusKnown, signDiffers: g.differs(), signStorm: c.Storm != nil} {
