@@ -29,8 +29,8 @@ function svg(name, attrs, ...children) {
 const clean = s => String(s).replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
 const clip = (s, n) => { const all = [...s]; return all.length <= n ? s : all.slice(0, n - 1).join('') + '…'; };
 
-// short is a value as a person would write it: a long token by its beginning.
-const short = s => clean(/^[\w:+/=-]{17,}$/.test(s) ? s.slice(0, 6) + '…' : clip(s, 44));
+// short is a value as a person would write it: a long token by its beginning, an object without its braces.
+const short = s => clean(/^[\w:+/=-]{17,}$/.test(s) ? s.slice(0, 6) + '…' : clip(s.replace(/[{}"\\]/g, ''), 44));
 // keyName is a key without the number of its cell.
 const keyName = key => clean(key.replace(/^(?:lab:|locklab:)?\d+:/, ''));
 

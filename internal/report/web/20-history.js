@@ -9,11 +9,11 @@ const ENDS = ['', 'released', 'told', 'lapsed', 'exited'];
 function readHistory(h) {
   const name = n => n ? h.n[n - 1] : '';
   const ms = x => Math.round(x * 1e6) / 1e6; // to the nanosecond
-  const out = {events: [], left: [], byIndex: new Map(), clients: h.c.map(name), servers: h.s.map(name), count: 0};
+  const out = {events: [], byIndex: new Map(), clients: h.c.map(name), servers: h.s.map(name), count: 0};
   let at = 0;
   for (const x of h.e) {
     if (typeof x === 'number') {
-      out.left.push({i: out.count, count: x});
+      out.events.push({i: out.count, at, kind: 'gap', count: x});
       out.count += x;
       continue;
     }
@@ -70,7 +70,7 @@ function stepsOf(h) {
     if (e.kind === 'step') begin(e, e.detail.text, e.detail.line, e.detail.why);
     else if ((e.kind === 'final' || e.kind === 'end') && (!steps.length || steps[steps.length - 1].key !== 'end')) {
       steps.push({key: 'end', line: 0, text: 'the end', why: '', client: '', first: e.i, events: []});
-    } else if (!scripted && e.kind !== 'open') begin(e, (e.client ? e.client + ' ' : '') + words(h, e).text, e.i + 1);
+    } else if (!scripted && e.kind !== 'open' && e.kind !== 'gap') begin(e, (e.client ? e.client + ' ' : '') + words(h, e).text, e.i + 1);
     if (steps.length && e.kind !== 'step') steps[steps.length - 1].events.push(e);
   }
   steps.forEach((s, n) => {
@@ -129,10 +129,12 @@ function timeLeft(h, key, pos, now) {
   return left;
 }
 
-// words are an event in words: text, reply, and a note on what it did to whose lock; bad is set if that was another client's.
+// words are an event in words: text, reply, and a note on what it did to whose lock; other is set if that was another client's. It is wrong only where an
+// anomaly says so: a lock may be taken over.
 function words(h, e) {
   const d = e.detail || {};
   switch (e.kind) {
+    case 'gap': return {text: e.rounds ? `… ${plural(e.rounds, 'round', 'rounds')} like these …` : `… ${plural(e.count, 'event is', 'events are')} left out …`};
     case 'open': return {text: 'opens ' + keyName(e.lock) + (d.leaseless ? ', no lease' : d.session ? ', session of ' + span(d.lease) : d.lease ? ', lease ' + span(d.lease) : '')};
     case 'call': return {text: 'calls ' + e.op + (d.bound ? ', tries for up to ' + span(d.bound) : '')};
     case 'return': return {text: returned(e, d), strong: true};
@@ -177,7 +179,7 @@ function commandWords(h, e) {
   if (e.again) text += ' (resent)';
   if (e.late) text += ' (late)';
   const notes = (h.touches.get(e.i) || []).map(t => noteOf(h, e, t));
-  return {text, reply: e.reply ? short(e.reply) : e.dropped ? '' : 'no reply', lost: e.dropped, note: notes.map(n => n.text).join('; '), bad: notes.some(n => n.bad)};
+  return {text, reply: e.reply ? short(e.reply) : e.dropped ? '' : 'no reply', lost: e.dropped, note: notes.map(n => n.text).join('; '), other: notes.some(n => n.other)};
 }
 
 const shortArg = (h, arg) => h.keyNames && h.keyNames.has(arg) ? keyName(arg) : /^\d+:[a-z-]+$/.test(arg) ? keyName(arg) : short(arg);
@@ -193,10 +195,10 @@ function noteOf(h, e, t) {
   const mine = life && life.owner === e.client;
   switch (t.effect) {
     case 'created': return {text: mine ? `the ${name} is ${e.client}'s now${left}` : `makes ${name} = ${value(change.after)}${left}`};
-    case 'removed': return {text: `removes ${whose}`, bad: other};
-    case 'replaced': return {text: t.owner || mine ? `puts its own value in place of ${whose}${left}` : `${name}: ${value(change.before)} → ${value(change.after)}`, bad: other};
-    case 'prolonged': return {text: `prolongs ${whose}${left ? ':' + left.replace(' for', '') + ' left' : ', without an end'}`, bad: other};
-    case 'shortened': return {text: `shortens ${whose}:${left.replace(' for', '')} left`, bad: other};
+    case 'removed': return {text: `removes ${whose}`, other};
+    case 'replaced': return {text: t.owner || mine ? `puts its own value in place of ${whose}${left}` : `${name}: ${value(change.before)} → ${value(change.after)}`, other};
+    case 'prolonged': return {text: `prolongs ${whose}${left ? ':' + left.replace(' for', '') + ' left' : ', without an end'}`, other};
+    case 'shortened': return {text: `shortens ${whose}:${left.replace(' for', '')} left`, other};
   }
   return {text: `${name} changed, or its time ran out`};
 }

@@ -23,34 +23,54 @@ function align(columns) {
   return rows;
 }
 
-// Rounds of up to so many steps fold if there are at least so many of them.
-const LONGEST_ROUND = 6, FEWEST_ROUNDS = 3;
+// Rounds of up to so many steps fold if there are at least so many of them, and tries of so many events.
+const LONGEST_ROUND = 6, LONGEST_TRY = 24, FEWEST_ROUNDS = 3;
 
 function fold(rows, histories, marked) {
   const signs = rows.map(row => {
     const each = row.steps.map((s, n) => s ? sign(histories[n], s, marked[n]) : '-');
     return each.includes('') ? '' : each.join('\n');
   });
-  const frames = [];
-  for (let i = 0; i < rows.length;) {
-    let best = {length: 1, times: 1};
-    for (let length = 1; length <= LONGEST_ROUND; length++) {
+  return roundsOf(signs, LONGEST_ROUND).map(round => frameOf(rows, round.from, round));
+}
+
+// roundsOf splits what has these signs into rounds: what is not there several times in a row is one of its own.
+function roundsOf(signs, longest) {
+  const rounds = [];
+  for (let i = 0; i < signs.length;) {
+    let best = {from: i, length: 1, times: 1};
+    for (let length = 1; length <= longest; length++) {
       let times = 1;
       while (sameRound(signs, i, i + times * length, length)) times++;
-      if (times >= FEWEST_ROUNDS && times * length > best.times * best.length) best = {length, times};
+      if (times >= FEWEST_ROUNDS && times * length > best.times * best.length) best = {from: i, length, times};
     }
-    frames.push(frameOf(rows, i, best));
+    rounds.push(best);
     i += best.length * best.times;
   }
-  return frames;
+  return rounds;
+}
+
+// folded are the events of a step without the tries that are like the ones before.
+function folded(h, events, marked) {
+  const signs = events.map(e => marked.has(e.i) || e.kind === 'fault' || e.kind === 'gap' ? '' : eventSign(h, e));
+  return roundsOf(signs, LONGEST_TRY).flatMap(({from, length, times}) => {
+    if (times === 1) return [events[from]];
+    const last = from + (times - 1) * length, between = events.slice(from + length, last);
+    return [...events.slice(from, from + length), {i: between[0].i, at: between[0].at, kind: 'gap', rounds: times - 2}, ...events.slice(last, last + length)];
+  });
 }
 
 const sameRound = (signs, one, two, length) => two + length <= signs.length && signs.slice(one, one + length).every((s, n) => s !== '' && s === signs[two + n]);
 
+const eventSign = (h, e) => [e.kind, e.client, e.op, e.outcome, e.args && e.args[0], e.server, e.reply && shape(e.reply), (h.touches.get(e.i) || []).map(t => t.effect.replace('created', 'replaced') + t.owner)].join(' ');
+
+// shape is a reply without its numbers and tokens: nothing is like an error, and a number is like nil.
+const shape = reply => reply[0] === '-' ? reply : reply.replace(/^"?nil"?$/, '#').replace(/\w*\d\w*/g, '#');
+
 // sign is what makes two steps alike for a reader; empty: nothing is like this one.
 function sign(h, s, marked) {
   if (s.events.some(e => marked.has(e.i) || e.kind === 'fault')) return '';
-  const events = s.events.map(e => [e.kind, e.client, e.op, e.outcome, e.args && e.args[0], e.server, e.reply && e.reply.replace(/^"?\d+"?$/, '#').replace(/^nil$/, '#'), (h.touches.get(e.i) || []).map(t => t.effect.replace('created', 'replaced') + t.owner)].join(' '));
+  const events = s.events.map(e => eventSign(h, e));
   const holders = h.holds.filter(o => o.at(s.pos)).map(o => o.client);
   return [s.text, s.why, ...events, holders].join('|');
 }

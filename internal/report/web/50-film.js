@@ -15,9 +15,9 @@ function film(into, h, frames, column, marks, onStep) {
     const title = el('button.film-step', {type: 'button', onclick: () => onStep(n)}, frame.text + (frame.times > 1 ? `  × ${frame.times}` : '') + (part.why ? `  (skipped: ${part.why})` : ''));
     if (frame.lines.length || frame.key === 'end') section.append(title);
     else section.addEventListener('click', () => onStep(n)); // an event by itself
-    section.append(...part.head.flatMap(s => s.events.map(e => filmRow(h, e, lanes, marks))));
+    section.append(...part.head.flatMap(s => folded(h, s.events, marks).map(e => filmRow(h, e, lanes, marks))));
     if (frame.times > 2) section.append(el('p.film-gap', {}, `… ${plural(frame.times - 2, 'round', 'rounds')} like these …`));
-    if (frame.times > 1) section.append(...part.tail.flatMap(s => s.events.map(e => filmRow(h, e, lanes, marks))));
+    if (frame.times > 1) section.append(...part.tail.flatMap(s => folded(h, s.events, marks).map(e => filmRow(h, e, lanes, marks))));
     return section;
   });
   into.replaceChildren(head, ...body.filter(Boolean));
@@ -37,9 +37,10 @@ function laneWidths(h, room) {
 
 function filmRow(h, e, lanes, marks) {
   const w = words(h, e), flags = marks.get(e.i) || [];
+  if (e.kind === 'gap') return el('p.film-gap', {}, w.text);
   const text = [el('span', {}, e.kind === 'command' ? el('code', {}, w.text) : w.text)];
   if (w.reply != null && e.kind === 'command') text.push(' ', el('span.reply', {}, '→ ' + (w.reply || '?') + (w.lost ? ' (reply lost)' : '')));
-  if (w.note) text.push(el('span.note' + (w.bad ? '.bad' : ''), {}, w.note));
+  if (w.note) text.push(el('span.note' + (w.other && flags.length ? '.bad' : ''), {}, w.note));
   return el('div.film-row' + (flags.length ? '.shows' : ''), {'data-event': e.i}, el('span.when', {}, flags.map(n => el('b.flag', {}, String(n))), ' ', (e.at / 1000).toFixed(3)), lanesOf(h, e, lanes), el('span.text', {}, text));
 }
 

@@ -45,7 +45,7 @@ const viewer = {
 
   // build makes what does not change from step to step.
   build(item, others) {
-    const scenario = matrix.scenarios[item.scenario], lock = matrix.locks[item.lock];
+    const lock = matrix.locks[item.lock], scenario = this.scenario = scriptFor(matrix.scenarios[item.scenario], this.columns[0].h);
     document.title = `${lock.name} / ${scenario.name}: Lock Lab`;
     const pick = el('select', {id: 'beside', oninput: e => this.go({beside: e.target.value})}, el('option', {value: ALONE}, 'no other lock'), others.map(c => el('option', {value: matrix.locks[c.lock].name, selected: this.columns[1] && this.columns[1].item === c}, `${matrix.locks[c.lock].name} (${CLASS_WORDS[c.cls]})`)));
     const rounds = matrix.rounds(item);
@@ -122,7 +122,7 @@ const viewer = {
     $('prev').disabled = this.at === 0;
     $('next').disabled = this.at === this.frames.length - 1;
     this.drawStrip();
-    $('stage').replaceChildren(script(matrix.scenarios[this.columns[0].item.scenario], frame, this), ...this.columns.map((c, n) => stageOf(c, frame, n, this)));
+    $('stage').replaceChildren(script(this.scenario, frame, this), ...this.columns.map((c, n) => stageOf(c, frame, n, this)));
     $('stage').classList.toggle('two', this.columns.length > 1);
     this.markFilms();
   },
@@ -147,6 +147,13 @@ const viewer = {
     return !!reached && Math.max(0, ...symptom.events) <= reached.pos || this.at === this.frames.length - 1;
   },
 };
+
+// scriptFor is the scenario with what its script says, unless the history is of another script of that name.
+function scriptFor(scenario, h) {
+  const texts = new Map((scenario.steps || []).map(s => [s.line, clean(s.text)]));
+  const other = texts.size && h && h.steps.some(s => s.line && texts.get(s.line) !== s.text);
+  return other ? {name: scenario.name} : scenario;
+}
 
 // marksOf are the numbers of the symptoms that each event shows.
 function marksOf(cell) {
@@ -183,7 +190,7 @@ function extras(c) {
     if (cell.outcome) rows.push(cell.outcome);
   else if (c.item.cls === 'broken') rows.push('as expected');
   for (const text of [cell.storm, cell.data, cell.trouble, ...(cell.stalls || []).map(s => 'tried again at half speed: ' + s)]) if (text) rows.push(text);
-  const left = c.h ? c.h.left.reduce((sum, g) => sum + g.count, 0) : 0;
+  const left = c.h ? c.h.events.reduce((sum, e) => sum + (e.count || 0), 0) : 0;
   if (left) rows.push(`${plural(left, 'event is', 'events are')} left out here`);
   return el('span.soft', {}, rows.join('; '), rows.length && cell.where ? '; ' : '', cell.where ? el('a', {href: encodeURI(cell.where)}, 'history') : '');
 }

@@ -41,7 +41,7 @@ function serverCard(s, h) {
 
 // wire is what happened in the step: commands as arrows, answers, faults.
 function wire(c, part, frame, v, n) {
-  const rows = steps => steps.flatMap(s => s.events.filter(e => e.kind !== 'open').map(e => wireRow(c, e, v, n)));
+  const rows = steps => steps.flatMap(s => folded(c.h, s.events.filter(e => e.kind !== 'open'), c.marks).map(e => wireRow(c, e, v, n)));
   const out = rows(part.head);
   if (part.why) out.unshift(el('p.soft', {}, 'skipped: ' + part.why));
   if (frame.times > 1) out.push(el('p.soft', {}, frame.times > 2 ? `… ${plural(frame.times - 2, 'round', 'rounds')} like these …` : ''), ...rows(part.tail));
@@ -51,12 +51,14 @@ function wire(c, part, frame, v, n) {
 }
 
 function wireRow(c, e, v, n) {
+  if (e.kind === 'gap') return el('p.soft', {}, words(c.h, e).text);
   const w = words(c.h, e), lane = c.h.clients.indexOf(e.client);
   const flags = (c.marks.get(e.i) || []).filter(i => v.happened(c, n, c.cell.symptoms[i - 1]));
+  const wrong = w.other && flags.length > 0;
   const chip = (name, cls) => el('b.chip.' + cls, {}, name);
   const who = e.client && lane >= 0 ? chip(e.client, 'c' + lane % 6) : e.detail && e.detail.target ? chip(clean(e.detail.target), 'server') : '';
   const line = e.kind === 'command'
     ? [who, el('span.arrow' + (e.dropped ? '.lost' : ''), {}, el('code', {}, w.text)), chip(e.server, 'server'), el('span.reply' + (w.lost ? '.lost' : ''), {}, (w.lost ? '✗ reply lost: ' : '↩ ') + (w.reply || '?'))]
     : [who, el('span' + (w.strong ? '.strong' : w.fault ? '.hit' : ''), {}, w.text)];
-  return el('details.event' + (flags.length ? '.shows' : ''), {}, el('summary', {title: 'the raw event'}, flags.map(i => el('b.flag', {}, String(i))), line, w.note ? el('span.note' + (w.bad ? '.bad' : ''), {}, w.note + (w.bad ? ': not its own' : '')) : ''), el('pre', {}, rawEvent(e)));
+  return el('details.event' + (flags.length ? '.shows' : ''), {}, el('summary', {title: 'the raw event'}, flags.map(i => el('b.flag', {}, String(i))), line, w.note ? el('span.note' + (wrong ? '.bad' : ''), {}, w.note + (wrong ? ': not its own' : '')) : ''), el('pre', {}, rawEvent(e)));
 }

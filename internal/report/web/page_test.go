@@ -94,6 +94,14 @@ func TestFromTheMatrixThroughACellAndBack(t *testing.T) {
 	assert.Equal(t, "true", p.Eval(`document.getElementById('play').getAttribute('aria-pressed')`))
 	p.Key(" ")
 
+	swipe := `(from, to) => { const stage = document.getElementById('stage'), at = x => [new Touch({identifier: 1, target: stage, clientX: x, clientY: 300})];
+		stage.dispatchEvent(new TouchEvent('touchstart', {touches: at(from)})); stage.dispatchEvent(new TouchEvent('touchend', {changedTouches: at(to)})); }`
+	p.Key("Home")
+	p.Eval(`(` + swipe + `)(300, 100)`)
+	assert.Contains(t, p.Eval(`document.getElementById('now').textContent`), "2 / ", "a finger goes on")
+	p.Eval(`(` + swipe + `)(100, 300)`)
+	assert.Contains(t, p.Eval(`document.getElementById('now').textContent`), "1 / ", "and back")
+
 	p.Eval(`document.querySelector('.wire summary').click()`)
 	assert.Contains(t, p.Eval(`document.querySelector('.wire pre').textContent`), `"kind": `, "the raw event")
 
@@ -117,6 +125,31 @@ func TestFromTheMatrixThroughACellAndBack(t *testing.T) {
 	assert.Equal(t, "#q=pause&show=broken", p.Eval(`location.hash`), "back to the same matrix")
 	assert.Empty(t, p.Errors())
 	assert.NotEmpty(t, p.PDF())
+}
+
+// Steps of two cells are aligned by the script's lines; what is repeated is there once, but for what an anomaly needs.
+func TestStepsAreAlignedAndRoundsFolded(t *testing.T) {
+	p := browser.Open(t)
+	open(p, tour(t), "")
+	steps := func(keys string) string { return fmt.Sprintf(`%q.split(' ').map(key => ({key}))`, keys) }
+	for _, test := range []struct{ a, b, want string }{
+		{"1 2 end", "1 2 end", "11 22 endend"},
+		{"1 2 3 end", "1 3 end", "11 2- 33 endend"},
+		{"1 end", "1 2 3 end", "11 -2 -3 endend"},
+		{"1 2 2.2 3", "1 2 3", "11 22 2.2- 33"},
+	} {
+		got := p.Eval(fmt.Sprintf(`align([%s, %s]).map(row => row.steps.map(s => s ? s.key : '-').join('')).join(' ')`, steps(test.a), steps(test.b)))
+		assert.Equal(t, test.want, got, "%s beside %s", test.a, test.b)
+	}
+	for signs, want := range map[string]string{
+		"a b b b c":     "1x1 1x3 1x1",
+		"a b a b a b c": "2x3 1x1",
+		"a a":           "1x1 1x1",
+		"_ _ _":         "1x1 1x1 1x1", // nothing is like these
+	} {
+		got := p.Eval(fmt.Sprintf(`roundsOf(%q.split(' ').map(s => s === '_' ? '' : s), 6).map(r => r.length + 'x' + r.times).join(' ')`, signs))
+		assert.Equal(t, want, got, signs)
+	}
 }
 
 // At no width and in no theme anything sticks out. LOCKLAB_SCREENSHOTS names a directory for what it looks like.
