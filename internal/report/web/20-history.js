@@ -118,6 +118,14 @@ function stateAt(h, pos, now) {
   return {clients, servers};
 }
 
+// lapses are what ended between two places without an event: holds by their clients' clocks, and keys.
+function lapses(h, from, to) {
+  const out = [];
+  for (const s of h.holds) if (s.end === 'lapsed' && s.to % 1 && s.to > from && s.to <= to) out.push([s.ended, `${s.client}’s hold is over by its own clock`]);
+  for (const k of h.keys) if (k.expired && k.to > from && k.to <= to) out.push([k.ended, `the lease of ${k.owner ? k.owner + '’s ' : ''}${keyName(k.key)} on ${k.server} runs out`]);
+  return out.sort((a, b) => a[0] - b[0]).map(([at, text]) => ({at, text}));
+}
+
 // timeLeft is how long a key has left; -1: it does not expire.
 function timeLeft(h, key, pos, now) {
   let left = -1;

@@ -18,6 +18,7 @@ function film(into, h, frames, column, marks, onStep) {
     section.append(...part.head.flatMap(s => folded(h, s.events, marks).map(e => filmRow(h, e, lanes, marks))));
     if (frame.times > 2) section.append(el('p.film-gap', {}, `… ${plural(frame.times - 2, 'round', 'rounds')} like these …`));
     if (frame.times > 1) section.append(...part.tail.flatMap(s => folded(h, s.events, marks).map(e => filmRow(h, e, lanes, marks))));
+    section.append(...lapses(h, part.first, part.pos).map(l => el('div.film-row', {}, el('span.when', {}, (l.at / 1000).toFixed(3)), el('span.lapse', {}, l.text))));
     return section;
   });
   into.replaceChildren(head, ...body.filter(Boolean));

@@ -178,7 +178,7 @@ function headOf(c, n, v) {
     el('h2', {}, el('span', {}, c.lock.name), ' ', el('b.tag.' + (told ? c.item.cls : 'na'), {}, told ? CLASS_WORDS[c.item.cls] : 'what happens next?'), told ? extras(c) : ''),
     el('p.idea', {}, c.lock.idea || ''),
     told && n === 0 && c.item.cls === 'broken' && !c.item.storm && !matrix.others(c.item).some(o => o.cls === 'safe') ? el('p.soft', {}, 'No lock of this run is safe in this scenario.') : '',
-    c.lock.bug && told ? el('p.bug', {}, el('b', {}, 'The bug: '), c.lock.bug) : '',
+    c.lock.bug && told ? el('p.bug', {}, el('b', {}, c.item.cls === 'safe' ? 'Its bug does not show here: ' : 'The bug: '), c.lock.bug) : '',
     told ? el('p.verdict', {}, c.item.cls === 'safe' ? 'Safe: nothing went wrong.' : cell.finding) : '',
     told && cell.breaks ? el('p', {}, 'It breaks the promise ', el('b', {}, cell.breaks), '.') : '',
     list.length ? el('ol.symptoms', {}, list) : '');

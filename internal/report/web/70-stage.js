@@ -45,8 +45,7 @@ function wire(c, part, frame, v, n) {
   const out = rows(part.head);
   if (part.why) out.unshift(el('p.soft', {}, 'skipped: ' + part.why));
   if (frame.times > 1) out.push(el('p.soft', {}, frame.times > 2 ? `… ${plural(frame.times - 2, 'round', 'rounds')} like these …` : ''), ...rows(part.tail));
-  for (const s of c.h.holds) if (s.end === 'lapsed' && s.to % 1 && s.to > part.first && s.to <= part.pos) out.push(el('p.lapse', {}, `${stamp(s.ended)}  ${s.client}’s hold is over by its own clock`));
-  for (const k of c.h.keys) if (k.expired && k.to > part.first && k.to <= part.pos) out.push(el('p.lapse', {}, `${stamp(k.ended)}  the lease of ${k.owner ? k.owner + '’s ' : ''}${keyName(k.key)} on ${k.server} runs out`));
+  out.push(...lapses(c.h, part.first, part.pos).map(l => el('p.lapse', {}, `${stamp(l.at)}  ${l.text}`)));
   return out.length ? out : el('p.soft', {}, 'Nothing is sent.');
 }
 
