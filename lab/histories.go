@@ -36,7 +36,7 @@ func HistoryPath(run *checker.Run, cell checker.Cell) string {
 type Histories struct {
 	run *checker.Run
 
-	mu     sync.Mutex
+	mu     sync.Mutex      // of what follows; histories are decoded outside it
 	pack   *zip.ReadCloser // nil: not opened, or there is none
 	opened bool
 	group  group // the one that was read last: cells are read in their order
