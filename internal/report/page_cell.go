@@ -26,7 +26,6 @@ type pageCell struct {
 	Outcome  string        `json:"outcome,omitempty"` // where the finding is not all
 	Breaks   string        `json:"breaks,omitempty"`
 	Symptoms []pageSymptom `json:"symptoms,omitempty"`
-	Took     string        `json:"took,omitempty"`
 	Data     string        `json:"data,omitempty"`
 	Storm    string        `json:"storm,omitempty"`
 	Stalls   []string      `json:"stalls,omitempty"`
@@ -81,7 +80,7 @@ func pageCells(index *pageIndex, histories Histories) []*pageCell {
 
 func newPageCell(c checker.Cell, histories Histories) *pageCell {
 	out := &pageCell{
-		Took: duration(c.Took), Data: clean(c.Data),
+		Data:    clean(c.Data),
 		Skipped: c.Skipped, Stalls: c.Stalls,
 	}
 	if c.Storm != nil {

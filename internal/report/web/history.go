@@ -47,7 +47,6 @@ func AppendHistory(b []byte, t *timeline.Timeline, keep []bool) []byte {
 	e.lanes("c", e.shown(t.Clients))
 	e.lanes("s", t.Servers)
 	e.key("n")
-	e.list = e.list[:len(e.list):len(e.list)]
 	e.strings(e.list)
 	return append(e.b, '}')
 }
