@@ -106,7 +106,12 @@ func rules() map[string]rule {
 		"internal/recorded": {own: []string{"checker", "history", "internal/record", "internal/sim"}, pure: true, scripted: true},
 		"internal/story":    {own: []string{"checker", "faults", "history", "internal/timeline"}, pure: true},
 		"internal/findings": {own: []string{"checker", "internal/record"}, pure: true, scripted: true},
-		"internal/report":   {own: []string{"internal/findings", "internal/story", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/record", "internal/sim/trace"}},
+		"internal/report": {own: []string{
+			"internal/findings", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/record", "internal/sim/trace",
+			// What a reader must know of a cell besides its history: the story of the scenario, the idea of the lock, and the finding as a sentence.
+			"impls", "scenarios", "internal/story", "internal/report/web",
+		}},
+		"internal/report/web": {own: []string{"history", "internal/timeline"}, pure: true},
 		"cmd/lab": {
 			own: []string{
 				"internal/adapters", "history", "internal/compare", "internal/export", "internal/find", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
@@ -137,6 +142,7 @@ func rules() map[string]rule {
 		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
 		"internal/needs":         {own: []string{"internal/racing"}, tests: true},
 		"internal/racing":        {},
+		"internal/browser":       {own: []string{"internal/needs"}, tests: true},
 		"internal/adaptertest":   {own: []string{"internal/lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/hostile":       {own: []string{"internal/faults/resp", "impls", "internal/worker", "internal/worker/protocol"}},
 		"internal/redisclient":   {external: []string{"github.com/redis/go-redis/v9"}},

@@ -44,6 +44,8 @@ func groupName(cell record.Cell) string { return path.Base(filepath.ToSlash(cell
 
 // textOf is the history of a cell that is packed with those of its scenario, as written.
 func (h *Histories) textOf(cell record.Cell) (text []byte, found bool, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	entry := groupOf(cell)
 	if h.group.entry != entry {
 		packed, err := h.pack.Open(entry)

@@ -37,7 +37,7 @@ func HistoryPath(run *record.Run, cell record.Cell) string {
 type Histories struct {
 	run *record.Run
 
-	mu     sync.Mutex
+	mu     sync.Mutex      // of what follows; histories are decoded outside it
 	pack   *zip.ReadCloser // nil: not opened, or there is none
 	opened bool
 	group  group // the one that was read last: cells are read in their order
@@ -67,8 +67,6 @@ func (h *Histories) read(ctx context.Context, cell record.Cell) (*history.File, 
 }
 
 func (h *Histories) packed(ctx context.Context, cell record.Cell) (file *history.File, found bool, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	name := filepath.Join(h.run.Dir, PackFile)
 	if err := h.open(); err != nil || h.pack == nil {
 		return nil, false, err
@@ -94,8 +92,10 @@ func closed(entry io.Closer, reading error) error {
 	return err
 }
 
-// open opens the pack, if there is one, once. The caller has the lock.
+// open opens the pack, if there is one, once.
 func (h *Histories) open() (err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.opened {
 		return nil
 	}

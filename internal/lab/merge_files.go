@@ -110,8 +110,6 @@ func (h *Histories) eachFile(cell record.Cell, entries []fs.DirEntry, use func(n
 
 // eachPacked is each for a cell that was packed. A pack that cannot be read is a *NoRunError.
 func (h *Histories) eachPacked(cell record.Cell, use func(name string, r io.Reader) error) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if err := h.open(); err != nil || h.pack == nil {
 		return h.unreadable(err)
 	}

@@ -198,7 +198,7 @@ func toFile(path string, render func(io.Writer, *record.Run) error) report.Sink 
 	})
 }
 
-// page renders a run as HTML with a picture of the cells that need one.
+// page renders a run as HTML, with every cell step by step.
 func page(w io.Writer, run *record.Run) error {
 	histories := HistoriesOf(run)
 	return errors.Join(report.HTML(w, run, histories), histories.Close())

@@ -125,3 +125,7 @@ func ticks(a axis) []float64 {
 	}
 	return out
 }
+
+// Name and Value give the template access to a fact.
+func (f fact) Name() string  { return f.name }
+func (f fact) Value() string { return f.value }

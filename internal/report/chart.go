@@ -14,12 +14,11 @@ import (
 
 // chart is a timeline laid out in lanes, one for each client and each server.
 type chart struct {
+	all              *timeline.Timeline
 	events           []history.Event
 	clients, servers []string
 	holds            []span // lane: client
-	operations       []span // lane: client
 	faults           []span // lane: client
-	keys             []span // lane: server; a key's life under one value
 	moments          []moment
 	notes            map[int]string // by event: what a command did to the keys
 	lapsed           map[int]bool   // events between which and the one before is a moment
@@ -30,8 +29,6 @@ type span struct {
 	timeline.Span
 	Lane  string
 	Label string
-	Owner string // of a key: the client whose lock it is
-	Key   string
 }
 
 // moment is something that happened without an event: time ran out.
@@ -44,21 +41,17 @@ type moment struct {
 
 func newChart(events []history.Event) *chart {
 	all := timeline.Of(events)
-	t := &chart{events: events, clients: all.Clients, servers: all.Servers, notes: map[int]string{}, lapsed: map[int]bool{}}
+	t := &chart{all: all, events: events, clients: slices.Clone(all.Clients), servers: all.Servers, notes: map[int]string{}, lapsed: map[int]bool{}}
 	for _, h := range all.Holds {
-		t.holds = append(t.holds, span{Span: h.Span, Lane: h.Client, Label: "holds", Key: h.Lock})
+		t.holds = append(t.holds, span{Span: h.Span, Lane: h.Client, Label: "holds"})
 		if h.End == timeline.Lapsed && h.To != float64(int(h.To)) {
 			t.moments = append(t.moments, moment{h.To, h.Ended, h.Client, "its hold is over by its own account"})
 		}
-	}
-	for _, o := range all.Operations {
-		t.operations = append(t.operations, span{Span: o.Span, Lane: o.Client, Label: o.Op.String()})
 	}
 	for _, f := range all.Faults {
 		t.fault(f)
 	}
 	for _, k := range all.Keys {
-		t.keys = append(t.keys, span{Span: k.Span, Lane: k.Server, Label: k.Value, Owner: k.Owner, Key: k.Key})
 		if k.Expired {
 			lease := "the lease of " + k.Key
 			if k.Owner != "" {

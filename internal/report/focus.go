@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/record"
 )
 
@@ -33,6 +34,17 @@ func (t *chart) rowsOf(cell record.Cell, limit int) []row {
 	return t.rows(keep)
 }
 
+// kept says which events of a cell are shown.
+func (t *chart) kept(cell record.Cell, limit int) []bool {
+	keep := make([]bool, len(t.events))
+	for _, r := range t.rowsOf(cell, limit) {
+		if r.kind == rowEvent {
+			keep[r.event] = true
+		}
+	}
+	return keep
+}
+
 // fewRepeats is how many times in a row a client may try in vain before the tries between the first and the last are left out.
 const fewRepeats = 5
 
@@ -49,8 +61,9 @@ func (t *chart) dropRepeats(keep []bool, anomalies []checker.Anomaly) {
 		}
 	}
 	first := 0
+	var rooms [2]history.Room
 	for i := range t.events {
-		if !t.repeats(i) {
+		if !t.repeats(i, &rooms) {
 			drop(first, i-1)
 			first = i
 		}
@@ -59,14 +72,16 @@ func (t *chart) dropRepeats(keep []bool, anomalies []checker.Anomaly) {
 }
 
 // repeats says whether an event is a try as the one before it, and had no effect either.
-func (t *chart) repeats(i int) bool {
+func (t *chart) repeats(i int, rooms *[2]history.Room) bool {
 	if i == 0 || t.lapsed[i] {
 		return false
 	}
 	before, e := t.events[i-1], t.events[i]
-	one, two := before.Command(), e.Command()
-	return one != nil && two != nil && t.notes[i-1] == "" && t.notes[i] == "" && before.Client == e.Client && before.ID == e.ID &&
-		one.Server == two.Server && one.Reply == two.Reply && one.Args[0] == two.Args[0]
+	if before.Kind != history.KindCommand || e.Kind != history.KindCommand || t.notes[i-1] != "" || t.notes[i] != "" || before.Client != e.Client || before.ID != e.ID {
+		return false
+	}
+	one, two := before.CommandIn(&rooms[0]), e.CommandIn(&rooms[1])
+	return one != nil && two != nil && one.Server == two.Server && one.Reply == two.Reply && one.Args[0] == two.Args[0]
 }
 
 // clearest is the anomaly of a storm to show: the first that breaks a promise, else the first.
@@ -92,7 +107,7 @@ func (t *chart) around(a checker.Anomaly, limit int) []bool {
 		return keep
 	}
 	concerns := func(i int) bool {
-		if t.events[i].Command() != nil {
+		if t.events[i].Kind == history.KindCommand {
 			return t.notes[i] != "" // what changed nothing is one of many tries
 		}
 		return slices.Contains(a.Clients, t.laneOf(t.events[i]))

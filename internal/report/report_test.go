@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"compress/flate"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -374,51 +376,45 @@ func rendersClean(t *testing.T, text string, but ...string) {
 				require.NoError(t, xml.Unmarshal(b.Bytes(), new(junitSuites)))
 			}
 			if name == "html" {
-				wellFormedPictures(t, out)
+				require.True(t, json.Valid([]byte(inPage(t, out, "cells-0"))))
 			}
 		})
 	}
 }
 
-// wellFormedPictures parses every SVG of a page as XML, and returns how many there are.
-func wellFormedPictures(t *testing.T, page string) int {
-	t.Helper()
-	pictures := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
-	for _, svg := range pictures {
-		d := xml.NewDecoder(strings.NewReader(svg))
-		for {
-			_, err := d.Token()
-			if err == io.EOF {
-				break
-			}
-			require.NoError(t, err)
-		}
-	}
-	return len(pictures)
+// inPage are data of a page.
+func inPage(t require.TestingT, page, id string) string {
+	found := regexp.MustCompile(`<script type="text/plain" id="` + id + `">([^<]*)</script>`).FindStringSubmatch(page)
+	require.Len(t, found, 2, id)
+	packed, err := base64.StdEncoding.DecodeString(found[1])
+	require.NoError(t, err)
+	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
+	require.NoError(t, err)
+	return string(text)
 }
 
 func TestHTMLNeedsNothingElse(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, HTML(&b, sampleRun(), readBy(sampleHistory)))
 	page := b.String()
-	require.Equal(t, 1, wellFormedPictures(t, page))
-	require.Equal(t, []string{"http://www.w3.org/2000/svg"}, regexp.MustCompile(`https?://[^"\s]+`).FindAllString(page, -1))
+	require.Equal(t, []string{"http://www.w3.org/2000/svg"}, regexp.MustCompile(`https?://[^"\s]+`).FindAllString(strings.ReplaceAll(page, "';", `"`), -1), "an SVG's name space")
 	require.NotRegexp(t, `\ssrc=|@import|url\([^#]`, page)
-	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1) {
-		require.Equal(t, 1, strings.Count(page, `id="`+link[1]+`"`), link[1])
+	for _, link := range regexp.MustCompile(`href="#/([^/"?]+)/([^"?]+)`).FindAllStringSubmatch(page, -1) {
+		require.Contains(t, inPage(t, page, "index"), `"name":"`+link[1]+`"`)
+		require.Contains(t, inPage(t, page, "index"), `"name":"`+link[2]+`"`)
 	}
 	ids := make(map[string]bool)
 	for _, id := range regexp.MustCompile(`\sid="([^"]+)"`).FindAllStringSubmatch(page, -1) {
 		require.False(t, ids[id[1]], "id %s twice", id[1])
 		ids[id[1]] = true
 	}
-	require.Contains(t, page, "No picture: history.jsonl:1: not a history.")
+	require.Contains(t, inPage(t, page, "cells-0"), "history.jsonl:1: not a history")
 }
 
 func TestHTMLWithoutHistories(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, HTML(&b, sampleRun(), nil))
-	require.Contains(t, b.String(), "No picture: the history was not kept.")
+	require.Contains(t, inPage(t, b.String(), "cells-0"), "The history was not kept.")
 }
 
 func TestRunWithoutCells(t *testing.T) {
@@ -468,25 +464,12 @@ func TestLongHistoriesStayReadable(t *testing.T) {
 	var page bytes.Buffer
 	run := &record.Run{Cells: []record.Cell{cell}}
 	require.NoError(t, HTML(&page, run, readBy(func(record.Cell) ([]history.Event, error) { return events, nil })))
-	require.Less(t, page.Len(), 300_000)
-	require.Contains(t, page.String(), fmt.Sprintf("%d events are left out", len(events)-maxPicture))
-	require.Contains(t, page.String(), stamp(events[last].At))
-}
-
-func TestPicturesOfAPageAreBounded(t *testing.T) {
-	var b bytes.Buffer
-	events, _ := pastLease()
-	run := &record.Run{Cells: gridOf(20, 20)}
-	require.NoError(t, HTML(&b, run, readBy(func(record.Cell) ([]history.Event, error) { return events[:9], nil })))
-	pictures := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(b.String(), -1)
-	drawn := 0
-	for _, svg := range pictures {
-		drawn += len(svg)
-	}
-	require.GreaterOrEqual(t, drawn, maxDrawn)
-	require.Less(t, drawn-len(pictures[len(pictures)-1]), maxDrawn, "one more than there is room for")
-	require.Equal(t, len(pictures), wellFormedPictures(t, b.String()))
-	require.Contains(t, b.String(), errNoRoom.Error())
+	require.Less(t, page.Len(), 200_000)
+	kept := newChart(events).kept(cell, maxEvents)
+	shown := slices.DeleteFunc(slices.Clone(kept), func(kept bool) bool { return !kept })
+	require.Len(t, shown, maxEvents)
+	require.True(t, kept[last], "what shows the anomaly is kept")
+	require.Contains(t, inPage(t, page.String(), "cells-0"), `"DEL"`)
 }
 
 // TestAnyHistoryCanBeTold: no order of events, however odd, makes a renderer fail.
@@ -527,15 +510,13 @@ func TestAnyHistoryCanBeTold(t *testing.T) {
 		if err := Explain(io.Discard, cell, events, ExplainOptions{Limit: limit}); err != nil {
 			t.Fatal(err)
 		}
-		svg, missing := drawing("x", cell, events, limit)
-		if want := max(0, len(events)-limit); missing != want {
-			t.Fatalf("%d events left out, not %d", missing, want)
-		}
-		if strings.Contains(svg, "NaN") || strings.Contains(svg, `height="-`) {
-			t.Fatal("a picture with impossible measures")
-		}
-		if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil {
+		var page bytes.Buffer
+		run := &record.Run{Cells: []record.Cell{cell}}
+		if err := HTML(&page, run, readBy(func(record.Cell) ([]history.Event, error) { return events, nil })); err != nil {
 			t.Fatal(err)
+		}
+		if text := inPage(t, page.String(), "cells-0"); !json.Valid([]byte(text)) {
+			t.Fatalf("not JSON: %s", text)
 		}
 	})
 }

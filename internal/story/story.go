@@ -42,6 +42,11 @@ func (s *Story) Causes() (causes []int) {
 
 // Of tells the story of a verdict and its history.
 func Of(verdict checker.Verdict, events []history.Event) *Story {
+	return About(verdict, func() *timeline.Timeline { return timeline.Of(events) })
+}
+
+// About is Of for who has the timeline of the history, or can do without one if the verdict needs none.
+func About(verdict checker.Verdict, all func() *timeline.Timeline) *Story {
 	s := &Story{Finding: verdict.String()}
 	if verdict.Kind != checker.Broken {
 		return s
@@ -53,7 +58,7 @@ func Of(verdict checker.Verdict, events []history.Event) *Story {
 			break
 		}
 	}
-	t := &teller{Timeline: timeline.Of(events), symptoms: s.Symptoms}
+	t := &teller{Timeline: all(), symptoms: s.Symptoms}
 	s.Finding = t.finding()
 	return s
 }

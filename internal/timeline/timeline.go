@@ -67,6 +67,14 @@ type HoldSpan struct {
 	Span
 	Client, Lock string
 	End          End
+	// Until is how far the client's validity reaches, whenever that changed; a hold without one declares Never.
+	Until []Validity
+}
+
+// Validity is until when a hold lasts by its client's clock, as known from an event on.
+type Validity struct {
+	Event int
+	Ends  time.Duration
 }
 
 // KeySpan is the life of a key on a server, under one value and one owner.
@@ -208,6 +216,7 @@ func (b *builder) event(i int, e *history.Event) {
 		h.End = endBy(e, now)
 		return true
 	})
+	b.noteValidity(i)
 	switch f := e.Fault(); {
 	case e.Kind == history.KindCommand:
 		b.command(i, e)
@@ -218,6 +227,16 @@ func (b *builder) event(i int, e *history.Event) {
 	case f != nil && f.Phase == history.PhaseEffective:
 		b.serverFault(i, f)
 	}
+}
+
+// noteValidity takes in until when holds last after an event.
+func (b *builder) noteValidity(i int) {
+	b.endHolds(func(h *HoldSpan, now Hold) bool {
+		if n := len(h.Until); n == 0 || h.Until[n-1].Ends != now.Ends {
+			h.Until = append(h.Until, Validity{Event: i, Ends: now.Ends})
+		}
+		return false
+	})
 }
 
 // exit ends the operations of a client that has ended: they will not return.

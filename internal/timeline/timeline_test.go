@@ -171,6 +171,22 @@ func TestHolds(t *testing.T) {
 	}
 }
 
+// A hold says until when it lasts by its client's clock, as often as that changes.
+func TestHoldsSayUntilWhen(t *testing.T) {
+	l := new(log).open("C1", history.Detail{Lease: 100 * ms}).open("C2", history.Detail{Lease: 100 * ms}).acquire("C1", 1, 80*ms)
+	first := len(l.events) - 1
+	l.call("C1", history.OpRenew, 2).command("C1", 2, "redis", history.State{Type: "string", Value: "of C1", TTL: 90 * ms}, history.State{Type: "string", Value: "of C1", TTL: 100 * ms}).ret("C1", history.OpRenew, 2, history.OK, 90*ms)
+	second := len(l.events) - 1
+	l.release("C1", 3, history.OK).acquire("C2", 4, 0)
+	holds := timeline.Of(l.events).Holds
+	assert.Len(t, holds, 2)
+	assert.Len(t, holds[0].Until, 2)
+	assert.Equal(t, first, holds[0].Until[0].Event)
+	assert.Equal(t, second, holds[0].Until[1].Event)
+	assert.Greater(t, holds[0].Until[1].Ends, holds[0].Until[0].Ends)
+	assert.Equal(t, []timeline.Validity{{Event: len(l.events) - 1, Ends: timeline.Never}}, holds[1].Until, "none was declared")
+}
+
 func TestOperations(t *testing.T) {
 	l := begin().open("C2", history.Detail{}).
 		call("C1", history.OpAcquire, 1).sets("C1", 1, "redis", history.State{}, 100*ms).sets("C1", 1, "redis", set("C1", 99*ms), 100*ms).

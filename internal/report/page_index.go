@@ -1,0 +1,166 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/record"
+	"github.com/locklab/locklab/scenarios"
+)
+
+// pageIndex is what the page knows of a run before a cell is opened.
+type pageIndex struct {
+	Locks     []pageLock     `json:"locks"`
+	Scenarios []pageScenario `json:"scenarios"`
+	Anomalies []pageAnomaly  `json:"anomalies"`
+	// Cells are by scenario: [lock, scenario, round, class, sign, anomalies …], as the numbers of these.
+	Cells [][]int `json:"cells"`
+
+	cells []record.Cell // in the same order
+}
+
+// pageLock is a lock and what its card says.
+type pageLock struct {
+	Name   string `json:"name"`
+	Idea   string `json:"idea,omitempty"`
+	Bug    string `json:"bug,omitempty"`
+	Source string `json:"source,omitempty"`
+	Server string `json:"server,omitempty"`
+	Place  int    `json:"place"` // in the registry; negative: none
+	Apart  bool   `json:"apart,omitempty"`
+}
+
+// pageScenario is a scenario and its script.
+type pageScenario struct {
+	Name   string     `json:"name"`
+	Title  string     `json:"title,omitempty"`
+	About  string     `json:"about,omitempty"`
+	Source string     `json:"source,omitempty"`
+	Faults []string   `json:"faults,omitempty"`
+	Steps  []pageStep `json:"steps,omitempty"`
+}
+
+type pageStep struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+type pageAnomaly struct {
+	Name    checker.Name `json:"name"`
+	Letter  string       `json:"letter"`
+	Meaning string       `json:"meaning"`
+}
+
+// pageClasses are the classes of cells, by the numbers in an index.
+func pageClasses() []string {
+	return []string{"safe", "broken", "na", "unknown", "surprise", "failed"}
+}
+
+func newPageIndex(run *record.Run, m matrix) *pageIndex {
+	x := &pageIndex{}
+	for _, d := range checker.Definitions() {
+		x.Anomalies = append(x.Anomalies, pageAnomaly{d.Name, letter(d.Name), d.Meaning})
+	}
+	for _, lock := range m.locks {
+		x.Locks = append(x.Locks, cardOf(lock, m.isApart(lock)))
+	}
+	scripts, err := scenarios.Builtin()
+	if err != nil {
+		scripts = nil // the page then lacks titles
+	}
+	for _, name := range m.scenarios {
+		x.Scenarios = append(x.Scenarios, storyOf(scripts, name, m))
+	}
+	for _, g := range m.all() {
+		for _, c := range g {
+			row := []int{slices.Index(m.locks, c.Lock), slices.Index(m.scenarios, c.Scenario), c.Round, slices.Index(pageClasses(), cellClass(c)), signOf(c, g)}
+			for _, name := range namesOf(c) {
+				if n := slices.IndexFunc(x.Anomalies, func(a pageAnomaly) bool { return a.Name == name }); n >= 0 {
+					row = append(row, n)
+				}
+			}
+			x.Cells, x.cells = append(x.Cells, row), append(x.cells, c)
+		}
+	}
+	return x
+}
+
+// Signs of a cell beside its class: bits.
+const (
+	signKnown   = 1 << iota // a surprise that is no news
+	signDiffers             // the rounds came to different verdicts
+	signStorm               // it is a storm
+)
+
+// namesOf are the anomalies of a cell.
+func namesOf(c record.Cell) []checker.Name {
+	if c.Verdict.Kind != checker.Broken {
+		return nil
+	}
+	return c.Verdict.Names()
+}
+
+func signOf(c record.Cell, g group) (sign int) {
+	for bit, on := range map[int]bool{signKnown: statusOf(c) == statusKnown, signDiffers: g.differs(), signStorm: c.Storm != nil} {
+		if on {
+			sign |= bit
+		}
+	}
+	return sign
+}
+
+func cardOf(name string, apart bool) pageLock {
+	l := pageLock{Name: clean(name), Place: -1, Apart: apart}
+	spec, known := impls.Find(name)
+	if !known {
+		return l
+	}
+	base, _, _ := strings.Cut(name, "/")
+	l.Idea, l.Bug, l.Source, l.Server = spec.Idea, spec.Bug, spec.Source, string(spec.Needs)
+	l.Place = slices.IndexFunc(impls.Every(), func(s impls.Spec) bool { return s.Name == base })
+	return l
+}
+
+// storyOf is a built-in scenario, or the name of another one.
+func storyOf(scripts []*scenarios.Script, name string, m matrix) pageScenario {
+	s := pageScenario{Name: clean(name)}
+	script, ok := scenarios.Find(scripts, name)
+	storm := slices.ContainsFunc(m.locks, func(lock string) bool { g := m.at(lock, name); return g != nil && g[0].Storm != nil })
+	if !ok || storm {
+		return s
+	}
+	s.Title, s.About, s.Source = script.Title, strings.Join(script.About, " "), script.Source
+	for _, step := range script.Steps {
+		if n := len(s.Steps); n == 0 || s.Steps[n-1].Line < step.Line { // a repeated step is there once
+			s.Steps = append(s.Steps, pageStep{step.Line, step.Text})
+		}
+		if f, begins := step.Fault(); begins && !slices.Contains(s.Faults, string(f.Kind)) {
+			s.Faults = append(s.Faults, string(f.Kind))
+		}
+	}
+	return s
+}
+
+func (x *pageIndex) titleOf(scenario string) string {
+	for _, s := range x.Scenarios {
+		if s.Name == clean(scenario) {
+			return s.Title
+		}
+	}
+	return ""
+}
+
+// link is the place of a cell in the page.
+func (x *pageIndex) link(i int) string {
+	c := x.cells[i]
+	round := ""
+	if c.Round > 1 {
+		round = fmt.Sprintf("?round=%d", c.Round)
+	}
+	return "#/" + url.PathEscape(cmp.Or(clean(c.Scenario), "-")) + "/" + url.PathEscape(cmp.Or(clean(c.Lock), "-")) + round
+}

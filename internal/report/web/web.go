@@ -1,0 +1,122 @@
+// Package web is the page of a run: its markup, its style and its scripts, and how data lie in it.
+//
+// It owns the form in which a history comes to the page (history.go), which is what its scripts read. It needs no other file and no network: everything
+// is in the page. It must not know what a verdict is, or choose what is shown.
+package web
+
+import (
+	"bytes"
+	"compress/flate"
+	"embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+)
+
+//go:embed page.html *.css *.js
+var assets embed.FS
+
+// Page is what a page shows.
+type Page struct {
+	Title string
+	// Findings stand first, and can be read without scripts.
+	Findings []Finding
+	// Lead says in a line what the findings are; Counts and Facts are about the whole run.
+	Lead, Counts string
+	Alarm        string // what is wrong with the run itself; empty: nothing
+	Facts        [][2]string
+	Data         []Data
+}
+
+// Finding is what one cell shows.
+type Finding struct {
+	Lock, Scenario, Title string
+	Class, Status         string
+	Sentence, Outcome     string // the outcome only where it is not the expected one
+	Names                 string // of the anomalies
+	Link                  string // to the cell in the viewer
+	Symptoms              []Symptom
+	More                  int // symptoms that are not listed
+}
+
+// Symptom is an anomaly of a finding.
+type Symptom struct {
+	Number                         int
+	Name, Meaning, Why, At, Follow string
+}
+
+// Data are compressed data of the page, by a name. The first are those of the matrix.
+type Data struct {
+	ID   string
+	Text string // packed by Pack
+}
+
+// Pack compresses data for a page.
+func Pack(text []byte) (string, error) {
+	var packed bytes.Buffer
+	out := base64.NewEncoder(base64.StdEncoding, &packed)
+	deflate, err := flate.NewWriter(out, level)
+	if err != nil {
+		return "", err
+	}
+	if _, err := deflate.Write(text); err != nil {
+		return "", err
+	}
+	if err := errors.Join(deflate.Close(), out.Close()); err != nil {
+		return "", err
+	}
+	return packed.String(), nil
+}
+
+// level of compression: half of the time of the usual one, for a third more bytes.
+const level = 3
+
+// Write writes a page.
+func Write(w io.Writer, page *Page) error {
+	source, err := assets.ReadFile("page.html")
+	if err != nil {
+		return fmt.Errorf("report: page: %w", err)
+	}
+	style, err := joined("*.css")
+	if err != nil {
+		return err
+	}
+	script, err := joined("*.js")
+	if err != nil {
+		return err
+	}
+	tmpl, err := template.New("page").Funcs(template.FuncMap{
+		"style":  func() template.CSS { return template.CSS(style) },
+		"script": func() template.JS { return template.JS(script) },
+		"data":   island,
+	}).Parse(string(source))
+	if err != nil {
+		return fmt.Errorf("report: page: %w", err)
+	}
+	return tmpl.Execute(w, page)
+}
+
+// island is an element with data: letters, digits, and signs that mean nothing to HTML.
+func island(d Data) template.HTML {
+	return template.HTML(`<script type="text/plain" id="` + template.HTMLEscapeString(d.ID) + `">` + d.Text + "</script>\n")
+}
+
+// joined are the assets of a kind, in the order of their names.
+func joined(pattern string) (string, error) {
+	names, err := fs.Glob(assets, pattern)
+	if err != nil {
+		return "", err
+	}
+	var all bytes.Buffer
+	for _, name := range names {
+		text, err := assets.ReadFile(name)
+		if err != nil {
+			return "", fmt.Errorf("report: page: %w", err)
+		}
+		all.Write(text)
+	}
+	return all.String(), nil
+}
