@@ -23,6 +23,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/browser"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
@@ -404,15 +405,14 @@ func TestPorcupineAgrees(t *testing.T) {
 
 // porcupine's page opens in a browser without an error.
 func TestPorcupineInBrowser(t *testing.T) {
-	b := openBrowser(t)
+	b := browser.Open(t)
 	for _, c := range some(cells(t)) {
 		path := filepath.Join(t.TempDir(), "page.html")
 		require.NoError(t, os.WriteFile(path, written(t, "porcupine", c), 0o600))
-		b.open("file://" + path)
-		boxes := 0
-		b.eval(`(() => { const all = document.querySelectorAll("rect"); all.forEach(r => r.dispatchEvent(new MouseEvent("mousemove", {bubbles: true}))); return all.length })()`, &boxes)
-		assert.Greater(t, boxes, len(c.timeline().Operations), c.name())
-		assert.Empty(t, b.errors, c.name())
+		b.Visit("file://" + path)
+		boxes := b.Eval(`(() => { const all = document.querySelectorAll("rect"); all.forEach(r => r.dispatchEvent(new MouseEvent("mousemove", {bubbles: true}))); return all.length })()`)
+		assert.Greater(t, boxes, float64(len(c.timeline().Operations)), c.name())
+		assert.Empty(t, b.Errors(), c.name())
 	}
 }
 
@@ -439,11 +439,9 @@ func traceViewer(t *testing.T) (url string) {
 // Chromium's own trace viewer reads the trace without a warning, with all slices, and with arrows that are bound at both ends.
 func TestPerfettoInTraceViewer(t *testing.T) {
 	url := traceViewer(t)
-	b := openBrowser(t)
-	b.open(url)
-	there := ""
-	b.eval("window.viewer", &there)
-	require.Equal(t, "object", there)
+	b := browser.Open(t)
+	b.Visit(url)
+	require.Equal(t, "object", b.Eval("window.viewer"))
 	for _, c := range some(cells(t)) {
 		trace := written(t, "perfetto", c)
 		text, err := json.Marshal(string(trace))
@@ -452,14 +450,15 @@ func TestPerfettoInTraceViewer(t *testing.T) {
 			Slices, Arrows, Unbound int
 			Warnings                []string
 		}
-		b.eval(`(async () => {
+		got := b.Eval(`(async () => {
 			const model = new tr.Model(), options = new tr.importer.ImportOptions()
-			await new tr.importer.Import(model, options).importTraces([`+string(text)+`])
+			await new tr.importer.Import(model, options).importTraces([` + string(text) + `])
 			let slices = 0
 			for (const process of model.getAllProcesses()) for (const thread of Object.values(process.threads)) slices += thread.sliceGroup.slices.filter(s => s.category === "operation" || s.category === "command").length
 			const unbound = model.flowEvents.filter(f => !f.startSlice || !f.endSlice).length
-			return {slices, arrows: model.flowEvents.length, unbound, warnings: model.importWarnings.map(w => w.message)}
-		})()`, &model)
+			return JSON.stringify({slices, arrows: model.flowEvents.length, unbound, warnings: model.importWarnings.map(w => w.message)})
+		})()`)
+		require.NoError(t, json.Unmarshal([]byte(got.(string)), &model))
 		arrows := bytes.Count(trace, []byte(`"ph":"s"`))
 		assert.Empty(t, model.Warnings, c.name())
 		assert.Equal(t, arrows, model.Arrows, c.name())
