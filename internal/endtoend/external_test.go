@@ -156,6 +156,7 @@ C1  release => ok
 
 // TestOutsideServers runs cells through a toxiproxy and against a Redis that run beside the lab.
 func TestOutsideServers(t *testing.T) {
+	t.Parallel()
 	n := startNeighbours(t)
 	before := n.belongings(t)
 	tests := map[string][]string{
@@ -188,6 +189,7 @@ func TestOutsideServers(t *testing.T) {
 
 // TestOutsideServersAfterAnInterrupt asserts that the lab takes what is its own with it when it is interrupted.
 func TestOutsideServersAfterAnInterrupt(t *testing.T) {
+	t.Parallel()
 	n := startNeighbours(t)
 	before := n.belongings(t)
 	lab := start(t, n.args("--lock", "setpx-lua,setnx-del", "--count", "5")...)

@@ -10,6 +10,7 @@ import (
 
 // TestDeadGuardIsAFailure: without its guard a run is a failure of the lab, whatever else it came to, and says why.
 func TestDeadGuardIsAFailure(t *testing.T) {
+	t.Parallel()
 	lab := start(t, "run", "pause-past-lease", "--lock", "setpx-del,setpx-lua", "--count", "20", "--json")
 	lab.awaitCells(t, 1)
 	require.NoError(t, syscall.Kill(lab.process(t, "locklab-guard"), syscall.SIGKILL))

@@ -85,6 +85,7 @@ func partialResults(t *testing.T, lab *lab) {
 
 // TestInterruptedTextIsBrief looks at what people see, and at the link to the newest run.
 func TestInterruptedTextIsBrief(t *testing.T) {
+	t.Parallel()
 	lab := start(t, "run", "take-turns", "pause-past-lease", "--count", "5")
 	eventually(t, patience, func() error {
 		_, err := os.Stat(filepath.Join(lab.dir, "runs", "latest", "take-turns"))
@@ -102,7 +103,9 @@ func TestInterruptedTextIsBrief(t *testing.T) {
 
 // TestImpatientInterrupt asks twice: the lab then ends at once, and its guard cleans up.
 func TestImpatientInterrupt(t *testing.T) {
-	lab := start(t, "run", "--all", "--json")
+	needs.Long(t, "a second signal")
+	t.Parallel()
+	lab := start(t, "run", "take-turns", "--json")
 	lab.awaitCells(t, 1)
 	lab.signal(t, syscall.SIGINT)
 	lab.signal(t, syscall.SIGTERM)

@@ -85,6 +85,7 @@ func interruptedReports(t *testing.T, lab *lab, run *record.Run) {
 // TestKilledRunElsewhere kills the lab in settings in which the reviewed table does not say what is n/a. What the cells that had ended came to
 // must be found again without what the lab knew.
 func TestKilledRunElsewhere(t *testing.T) {
+	t.Parallel()
 	needs.Found(t, "redis", server.FindRedis)
 	guard, err := process.StartGuard(as("guard"))
 	require.NoError(t, err)

@@ -65,7 +65,7 @@ func withLab(tests func() int) (code int, err error) {
 	}
 	defer os.RemoveAll(dir)
 	lab := filepath.Join(dir, "lab")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", lab, "github.com/locklab/locklab/cmd/lab")
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", lab, "github.com/locklab/locklab/cmd/lab")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("building the lab: %w\n%s", err, out)
 	}

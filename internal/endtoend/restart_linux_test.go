@@ -103,6 +103,7 @@ func TestRestartCommand(t *testing.T) {
 
 // A command that fails is a failure of the lab, and what it wrote to standard error is the reason. So is one that does nothing.
 func TestRestartCommandsThatFail(t *testing.T) {
+	t.Parallel()
 	s := startTheirs(t)
 	for name, test := range map[string]struct{ command, want string }{
 		"fails":         {`echo the disk is gone >&2; false`, "--restart-command stop: exit status 1: the disk is gone"},
@@ -111,8 +112,8 @@ func TestRestartCommandsThatFail(t *testing.T) {
 		"does not know": {s.script + " quick", "--restart-command stop: exit status 1: what is quick?"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "does nothing" {
-				needs.Long(t, "waits for ten seconds")
+			if name != "fails" {
+				needs.Long(t, "one more command, of which one takes ten seconds")
 			}
 			lab := start(t, "run", "redis-restarts-empty", "--lock", "setpx-lua", "--server", s.addr, "--restart-command", test.command, "--json", "--out", "out")
 			require.Equal(t, 3, lab.exitCode(t, 2*patience), lab.said(t))
@@ -142,6 +143,7 @@ func TestKilledLabStartsTheServerAgain(t *testing.T) {
 			if signal != syscall.SIGKILL {
 				needs.Long(t, "the same at an interrupt")
 			}
+			t.Parallel()
 			s := startTheirs(t)
 			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "down.lab"), []byte(goesDown), 0o600))

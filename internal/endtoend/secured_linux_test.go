@@ -66,7 +66,9 @@ func TestServersThatAskForAPassword(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(hush+"\n"), 0o600))
 	_, tlsPort, err := net.SplitHostPort(tls)
 	require.NoError(t, err)
-	locks := []string{"take-turns", "pause-past-lease", "acquire-reply-lost", "server-clock-jumps", "--lock", "setpx-lua,redisson,setnx-watch,getset"}
+	locks := []string{"setpx-lua", "redisson", "setnx-watch", "getset"}
+	locks = locks[:needs.Count(t, "locks", 1, len(locks))]
+	cells := []string{"take-turns", "pause-past-lease", "acquire-reply-lost", "server-clock-jumps", "--lock", strings.Join(locks, ",")}
 	for name, test := range map[string]struct {
 		env  string // the password
 		args []string
@@ -84,7 +86,7 @@ func TestServersThatAskForAPassword(t *testing.T) {
 				needs.Long(t, "one more way to be let in")
 			}
 			t.Setenv("LOCKLAB_PASSWORD", test.env)
-			lab := start(t, append(append([]string{"run", "--json", "-v", "--junit", "junit.xml", "--out", "out"}, test.args...), locks...)...)
+			lab := start(t, append(append([]string{"run", "--json", "-v", "--junit", "junit.xml", "--out", "out"}, test.args...), cells...)...)
 			code := lab.exitCode(t, 3*patience)
 			run, err := report.ReadRun(filepath.Join(lab.dir, "out"))
 			require.NoError(t, err, lab.said(t))

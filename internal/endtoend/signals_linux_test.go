@@ -145,7 +145,7 @@ func TestSignalsAtRandomMoments(t *testing.T) {
 	}
 	if *signalsEach == 0 {
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		all = all[:needs.Count(t, "signals", 4, fewSignals)]
+		all = all[:needs.Count(t, "signals", 3, fewSignals)]
 	}
 	t.Run("all", func(t *testing.T) {
 		for round := range max(1, *signalsEach) {

@@ -28,9 +28,10 @@ func TestPartOfTheSuite(t *testing.T) {
 	skipRacing(t)
 	for kind, first := range map[string]int{"embedded": 1, "redis-server": 13} {
 		t.Run(kind, func(t *testing.T) {
-			shard := fmt.Sprintf("%d/%d", first, 240/needs.Count(t, "tenths of the part", 1, 10))
+			shard := fmt.Sprintf("%d/%d", first, 480/needs.Count(t, "twentieths of the part", 1, 20))
 			t.Parallel()
 			if kind == "redis-server" {
+				needs.Long(t, "the same on a redis-server")
 				needs.Found(t, "redis", server.FindRedis)
 			}
 			lab := start(t, "run", "--json", "--server", kind, "--shard", shard)

@@ -10,12 +10,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // TestKilledByItsSystem kills the process that does the lab's work, as a system does that has no memory left. The lab says so, ends with 3,
 // and leaves nothing.
 func TestKilledByItsSystem(t *testing.T) {
-	lab := start(t, "run", "--all", "--json")
+	t.Parallel()
+	lab := start(t, "run", "take-turns", "--json")
 	lab.awaitCells(t, 1)
 	require.NoError(t, syscall.Kill(lab.working(t), syscall.SIGKILL))
 	assert.Equal(t, 3, lab.exitCode(t, patience), lab.said(t))
@@ -39,6 +42,9 @@ func TestOneCtrlC(t *testing.T) {
 		"kill":     func(l *lab) int { return l.cmd.Process.Pid },
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "terminal" {
+				needs.Long(t, "a signal to one process only")
+			}
 			t.Parallel()
 			lab := start(t, "run", "take-turns", "--json")
 			lab.awaitCells(t, enough)
@@ -52,6 +58,7 @@ func TestOneCtrlC(t *testing.T) {
 
 // TestJobControl stops the lab and continues it, as Ctrl-Z and fg do.
 func TestJobControl(t *testing.T) {
+	t.Parallel()
 	lab := start(t, "run", "take-turns", "--lock", "setpx-lua", "--count", "20", "--json")
 	lab.awaitCells(t, 1)
 	lab.signal(t, syscall.SIGTSTP)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
@@ -36,6 +37,7 @@ C2  work => ok
 
 // TestFencesAreShown: the work under a lock that hands out fences shows them to the resource, which refuses one from before.
 func TestFencesAreShown(t *testing.T) {
+	needs.Long(t, "fences at work")
 	t.Parallel()
 	for name, client := range map[string]func(*testing.T) play.Subject{
 		"python": func(t *testing.T) play.Subject { return fencedInPython(t, growsInPython) },
@@ -89,6 +91,9 @@ func TestFences(t *testing.T) {
 	} {
 		for how, fence := range map[string]string{"grows": test.grows, "stays": "5"} {
 			t.Run(name+" "+how, func(t *testing.T) {
+				if how == "grows" {
+					needs.Long(t, "a sound lock")
+				}
 				t.Parallel()
 				_, cell := plays(t, test.client(t, fence), twoGrants)
 				assert.Equal(t, how == "stays", slices.Contains(cell.Verdict.Names(), checker.FenceRegression), cell.Verdict.String())

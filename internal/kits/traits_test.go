@@ -123,6 +123,7 @@ locklab.serve(Dead, name="dead", promises=PROMISES)
 
 // TestNothingButDeadGrants: nobody ever held such a lock, and nothing was tested.
 func TestNothingButDeadGrants(t *testing.T) {
+	needs.Long(t, "one more dead grant")
 	t.Parallel()
 	_, cell := plays(t, adapter(t, `
 class Void(Lock):
@@ -165,6 +166,9 @@ C2  release
 `
 	for _, named := range []bool{true, false} {
 		t.Run(fmt.Sprintf("named %t", named), func(t *testing.T) {
+			if !named {
+				needs.Long(t, "a notice that names no hold")
+			}
 			t.Parallel()
 			name, want := "", "false-alarm"
 			if named {
@@ -222,6 +226,9 @@ C2  release => ok
 `
 	for moves, want := range map[string]checker.Name{"False": "", "True": checker.DoubleHolder} {
 		t.Run("moves "+moves, func(t *testing.T) {
+			if want == "" {
+				needs.Long(t, "a sound lock")
+			}
 			t.Parallel()
 			subject, cell := plays(t, adapter(t, fmt.Sprintf(sharded, moves)), down)
 			assert.True(t, subject.Traits.Library.Sharded)
@@ -292,6 +299,9 @@ C1  release => ok
 `,
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "cut off" {
+				needs.Long(t, "one more fault")
+			}
 			t.Parallel()
 			_, cell := plays(t, adapter(t, helpless), "\nlease    30s\nclients  C1 C2\n"+script)
 			assert.Equal(t, "safe", cell.Verdict.String(), cell.Verdict.Reason)
@@ -374,6 +384,9 @@ C1  release => ok
 `,
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "ends" {
+				needs.Long(t, "one more operation")
+			}
 			t.Parallel()
 			_, cell := plays(t, adapter(t, adapts), "\nlease    30s\nclients  C1 C2\n"+script)
 			assert.Equal(t, "safe", cell.Verdict.String(), cell.Verdict.Reason)
@@ -383,6 +396,7 @@ C1  release => ok
 
 // TestOneThreadUsesALock: whatever the lab asks for meanwhile, the methods of a lock are called one after another.
 func TestOneThreadUsesALock(t *testing.T) {
+	needs.Long(t, "a slow lock")
 	t.Parallel()
 	_, cell := plays(t, adapter(t, `
 class OneAtATime(Lock):

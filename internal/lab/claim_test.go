@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
 // TestOneRunHasADirectory: of several runs that are to write their results to one directory, one does.
 func TestOneRunHasADirectory(t *testing.T) {
-	for range 10 {
+	for range needs.Count(t, "rounds", 3, 10) {
 		dir := filepath.Join(t.TempDir(), "deep", "results")
 		errs := make([]error, 3)
 		var runs sync.WaitGroup

@@ -15,6 +15,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
@@ -67,7 +68,7 @@ func TestSavedFindingsAreForced(t *testing.T) {
 	files, err := filepath.Glob("testdata/storms/*.jsonl.gz")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	for _, file := range files {
+	for _, file := range files[:needs.Count(t, "findings", 1, len(files))] {
 		name := strings.TrimSuffix(filepath.Base(file), ".jsonl.gz")
 		t.Run(name, func(t *testing.T) {
 			lock, _, _ := strings.Cut(name, ".")

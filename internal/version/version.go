@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Number is the release that this source is, or comes before.
@@ -71,8 +72,8 @@ func of(info *debug.BuildInfo, hash func() string) string {
 	return strings.TrimPrefix(lab.Version, "v") + "+" + commit
 }
 
-// executable is a hash of this program.
-func executable() string {
+// executable is a hash of this program. It is large, and read once.
+var executable = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {
 		return "unknown"
@@ -87,4 +88,4 @@ func executable() string {
 		return "unknown"
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:12]
-}
+})

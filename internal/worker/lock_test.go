@@ -16,6 +16,7 @@ import (
 const long = time.Minute
 
 func TestEveryLockTakesTurns(t *testing.T) {
+	t.Parallel()
 	eachServer(t, func(t *testing.T, addr string) {
 		again := map[string]string{
 			"redisson-published":    protocol.OK, // a lock that is gone counts as released
@@ -74,6 +75,7 @@ func TestLeaseEnds(t *testing.T) {
 }
 
 func TestWhoseLockReleaseRemoves(t *testing.T) {
+	t.Parallel()
 	type result struct {
 		answer string
 		left   int64

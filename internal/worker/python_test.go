@@ -28,6 +28,7 @@ func inPython(t *testing.T, addr string) *client {
 }
 
 func TestPythonTakesTurns(t *testing.T) {
+	t.Parallel()
 	eachServer(t, func(t *testing.T, addr string) {
 		one, two := inPython(t, addr), opened(t, addr, "setpx-lua", long)
 		require.Equal(t, protocol.OK, one.do(protocol.Acquire))
@@ -56,6 +57,7 @@ func TestPythonTakesTurns(t *testing.T) {
 }
 
 func TestPythonGivesUp(t *testing.T) {
+	t.Parallel()
 	addr := startMini(t)
 	gate := newGate(t, addr)
 	c := inPython(t, gate.addr)
@@ -75,6 +77,7 @@ func TestPythonGivesUp(t *testing.T) {
 }
 
 func TestPythonWaitsAndGivesUpWaiting(t *testing.T) {
+	t.Parallel()
 	addr := startMini(t)
 	one, two := opened(t, addr, "setpx-lua", long), inPython(t, addr)
 	require.Equal(t, protocol.OK, one.do(protocol.Acquire))
@@ -87,6 +90,7 @@ func TestPythonWaitsAndGivesUpWaiting(t *testing.T) {
 }
 
 func TestPythonReconnects(t *testing.T) {
+	t.Parallel()
 	gate := newGate(t, startMini(t))
 	c := inPython(t, gate.addr)
 	for range 3 {
@@ -99,6 +103,7 @@ func TestPythonReconnects(t *testing.T) {
 
 // A client that its host did not run for a while says so. Here the test stops it.
 func TestPythonSaysThatItWasLate(t *testing.T) {
+	t.Parallel()
 	c := inPython(t, startMini(t))
 	const pause = 300 * time.Millisecond
 	require.NoError(t, c.process.Signal(syscall.SIGSTOP))

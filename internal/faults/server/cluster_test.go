@@ -24,6 +24,7 @@ func startCluster(t *testing.T) *Cluster {
 
 // TestEpochsOfACluster: no two primaries have one epoch, of which one would take a higher one at any time, and with it slots that it lost.
 func TestEpochsOfACluster(t *testing.T) {
+	needs.Long(t, "one more cluster")
 	t.Parallel()
 	c := startCluster(t)
 	epochs := map[string]bool{}
@@ -42,7 +43,7 @@ func TestAReplicaTakesOver(t *testing.T) {
 	require.Regexp(t, `^redis-server \d+\.\d+\.\d+ as a cluster of three primaries and three replicas \(started by the lab\)$`, c.Describe())
 	require.ErrorContains(t, c.RestartSaved(bounded(t)), "nothing is saved")
 	key := ClusterTag + "key"
-	for range 2 {
+	for range needs.Count(t, "rounds", 1, 2) {
 		old := c.Addr()
 		do(t, c, 0, "SET", key, "replicated", "PX", 60_000)
 		require.NoError(t, c.Save(bounded(t)))
@@ -75,7 +76,7 @@ func TestASlotMigrates(t *testing.T) {
 	c := startCluster(t)
 	require.ErrorContains(t, c.Migrated(bounded(t)), "none is migrating")
 	key, other := ClusterTag+"key", ClusterTag+"other"
-	for range 2 {
+	for range needs.Count(t, "rounds", 1, 2) {
 		from := c.Addr()
 		do(t, c, 0, "SET", key, "value", "PX", 60_000)
 		moved, left, err := c.Migrate(bounded(t), all)
@@ -104,6 +105,7 @@ func TestASlotMigrates(t *testing.T) {
 
 // TestASlotMigratesInPart: a command for one key is answered where the key is, one for keys on both sides nowhere, until the others have followed.
 func TestASlotMigratesInPart(t *testing.T) {
+	needs.Long(t, "one more cluster")
 	t.Parallel()
 	c := startCluster(t)
 	from := c.Addr()
@@ -143,6 +145,7 @@ func errorOf(t *testing.T, addr string, args ...any) error {
 
 // TestTheMastersOfALock: its keys are on three primaries, and each can fail over alone.
 func TestTheMastersOfALock(t *testing.T) {
+	needs.Long(t, "one more cluster")
 	t.Parallel()
 	c := startCluster(t)
 	tags := []string{"{a}", "{b}", "{c}"} // of impls.MasterKey

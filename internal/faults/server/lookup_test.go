@@ -2,12 +2,15 @@ package server
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	miniserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/locklab/locklab/internal/needs"
 )
 
 func TestErrorsNameTheServer(t *testing.T) {
@@ -50,10 +53,12 @@ func TestDeletePrefix(t *testing.T) {
 func TestDeleteKeys(t *testing.T) {
 	onEach(t, func(t *testing.T, s Server) {
 		var keys []string
+		set := []any{"MSET"}
 		for n := range 2*deleteBatch + 1 {
 			keys = append(keys, fmt.Sprintf("mine %d\n\xff", n))
-			do(t, s, 0, "SET", keys[n], "x")
+			set = append(set, keys[n], "x")
 		}
+		do(t, s, 0, set...)
 		do(t, s, 0, "SET", "theirs", "x")
 		for _, want := range []int64{2*deleteBatch + 1, 0} {
 			deleted, err := DeleteKeys(bounded(t), Plain(s.Addr()), keys)
@@ -85,6 +90,9 @@ func deletePrefix(t *testing.T, s Server, prefix string) int64 {
 // Prefixes are taken literally, whatever they are made of.
 func TestPatternIsLiteral(t *testing.T) {
 	onEach(t, func(t *testing.T, s Server) {
+		if name := t.Name(); !strings.HasSuffix(name, "/embedded") && !strings.HasSuffix(name, "/redis-server") {
+			needs.Long(t, "the same server, set up otherwise")
+		}
 		rapid.Check(t, func(rt *rapid.T) {
 			text := rapid.StringOfN(rapid.SampledFrom([]rune(`a*?[]\^-:`)), 1, 6, -1)
 			prefix, other := text.Draw(rt, "prefix"), text.Draw(rt, "other")

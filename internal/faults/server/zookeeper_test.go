@@ -16,6 +16,7 @@ import (
 
 // TestZooKeeperOnATakenPort: Java says so above the trace of its call stack, and another port is tried.
 func TestZooKeeperOnATakenPort(t *testing.T) {
+	needs.Long(t, "one more ZooKeeper")
 	t.Parallel()
 	needs.Found(t, "zookeeper", FindZooKeeper)
 	other, err := net.Listen("tcp", "127.0.0.1:0")

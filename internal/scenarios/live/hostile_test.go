@@ -13,6 +13,7 @@ import (
 	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
@@ -25,6 +26,9 @@ func TestLocksOfTheLabBesideHostileClients(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			if _, _, err := server.FindRedis(); err != nil && kind == live.RedisServer {
 				t.Skip(err)
+			}
+			if kind == live.RedisServer {
+				needs.Long(t, "the same on a redis-server")
 			}
 			t.Parallel()
 			s := openStage(t, func(c *live.Config) { c.Server = kind })

@@ -24,6 +24,7 @@ import (
 
 // TestKeeperAtAnAddress: cells run on a ZooKeeper that is not the world's, below one node, which is gone afterwards; those of others stay.
 func TestKeeperAtAnAddress(t *testing.T) {
+	needs.Long(t, "a ZooKeeper, and the lab beside it")
 	t.Parallel()
 	needs.Found(t, "zookeeper", server.FindZooKeeper)
 	guard, err := process.StartGuard(as("guard"))

@@ -177,6 +177,7 @@ func TestWhoHasNoSeveralServers(t *testing.T) {
 
 // Who takes half of the servers for a majority lets both in; nobody else does.
 func TestEvenSplitWithAHalfMajority(t *testing.T) {
+	t.Parallel()
 	s := openStage(t, nil)
 	cell, _ := s.playScript(t, builtin(t, "even-split"), subject(t, "redlock-no-second-look/half-majority"))
 	assert.Equal(t, "double-holder, stale-write, lost-update", cell.Verdict.String())
@@ -185,6 +186,7 @@ func TestEvenSplitWithAHalfMajority(t *testing.T) {
 }
 
 func TestRedlockOnRealServers(t *testing.T) {
+	t.Parallel()
 	needs.Found(t, "redis", server.FindRedis)
 	s := openStage(t, func(cfg *live.Config) { cfg.Server = live.RedisServer })
 	for name, want := range map[string]string{
@@ -211,7 +213,7 @@ func TestFailOverToAReplica(t *testing.T) {
 		"redis-down":                   {"setpx-lua-wait"},
 	}
 	if needs.Count(t, "scenarios", 1, len(cells)) == 1 {
-		cells = map[string][]string{"fail-over-before-replication": {"setpx-lua", "redlock"}}
+		cells = map[string][]string{"fail-over-before-replication": {"setpx-lua"}}
 	}
 	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Replicated }), cells)
 }

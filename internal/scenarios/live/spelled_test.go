@@ -20,6 +20,7 @@ import (
 
 	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/resp"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/internal/scenarios/live"
 )
@@ -90,6 +91,7 @@ func TestSpelledScripts(t *testing.T) {
 
 // TestSpelledScriptsDoHarm: without the tap the same scripts change foreign keys and read them.
 func TestSpelledScriptsDoHarm(t *testing.T) {
+	needs.Long(t, "300 scripts beside many keys")
 	at := theirRedis(t)
 	direct := dialServer(t, at.Addr())
 	c := spelledClient{addr: at.Addr()}

@@ -128,6 +128,9 @@ func TestAStuckLockIsCaught(t *testing.T) {
 func TestAHeldRequestMeetsTheFault(t *testing.T) {
 	for _, lock := range []string{"setpx-lua", "redlock"} {
 		t.Run(lock, func(t *testing.T) {
+			if lock != "redlock" {
+				needs.Long(t, "a lock on one server")
+			}
 			t.Parallel()
 			s := openStage(t, nil)
 			cs := stormCase(t, lock, storm.Params{Seed: 1, Clients: 1, For: 3 * time.Second, Lease: time.Second})
@@ -165,6 +168,9 @@ func TestAHoldersReleaseIsCaught(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []storm.Moment{storm.Holder, storm.Taker} {
 		t.Run(string(moment), func(t *testing.T) {
+			if moment != storm.Taker {
+				needs.Long(t, "one more moment")
+			}
 			t.Parallel()
 			s := openStage(t, nil)
 			cs := stormCase(t, "setpx-lua", storm.Params{Seed: 1, Clients: 1, Handles: 2, For: 3 * time.Second, Lease: time.Second})

@@ -4,6 +4,7 @@ package live_test
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +71,14 @@ func TestEveryVerbOfACluster(t *testing.T) {
 }
 
 func playEach(t *testing.T, s *stage, all map[string]verbTest) {
-	playLive(t, s, all)
+	names := slices.Sorted(maps.Keys(all))
+	some := map[string]verbTest{}
+	count := needs.Count(t, "verbs outside the model", (len(all)+4)/5, len(all))
+	for i := range count {
+		name := names[i*len(all)/count]
+		some[name] = all[name]
+	}
+	playLive(t, s, some)
 	for name, test := range all {
 		t.Run(name+" in the model", func(t *testing.T) { playInModel(t, name, test) })
 	}

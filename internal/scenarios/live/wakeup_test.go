@@ -12,6 +12,7 @@ import (
 
 // A waiter that looks once, and sleeps while the lock becomes free, misses its wake-up; one that looks again does not.
 func TestAMissedWakeup(t *testing.T) {
+	t.Parallel()
 	const story = "lease 800ms\nclients C1 C2\nC1 acquire => ok\nC2 acquire within 1s in background\nC2 waits\nC1 release => ok\nC2 await"
 	s := openStage(t, nil)
 	for quirk, want := range map[string]string{"deaf acquire": "missed-wakeup", "": "safe"} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/internal/scenarios/live"
@@ -118,7 +119,7 @@ func TestWithoutStateProbes(t *testing.T) {
 		{"stopped-between-check-and-delete", "setpx-lua", nil, nil},
 		{"take-turns", "watchdog", nil, nil},
 	}
-	for _, test := range tests {
+	for _, test := range tests[:needs.Count(t, "cells", 2, len(tests))] {
 		t.Run(test.scenario+" "+test.lock, func(t *testing.T) {
 			t.Parallel()
 			with, _ := asked.playScript(t, builtin(t, test.scenario), subject(t, test.lock))
