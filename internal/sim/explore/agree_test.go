@@ -36,8 +36,8 @@ func TestTheJudgesAgree(t *testing.T) {
 	if racing.Enabled {
 		t.Skip("the race detector keeps gigabytes for the coroutines that a search has used; other tests run the same code beside it")
 	}
-	part := needs.Count(t, "tenths of the random paths", 1, 10)
-	walks, reentering, waiting := 6*part, 16*part, 40*part
+	part := needs.Count(t, "twentieths of the random paths", 1, 20)
+	walks, reentering, waiting := 3*part, 8*part, 20*part
 	endless, ok := impls.Find("setpx-lua-published/endless-release")
 	require.True(t, ok)
 	for _, spec := range append(impls.All(), endless) {
