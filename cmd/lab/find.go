@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -86,7 +87,8 @@ func findScenarios(w io.Writer, width int, words string, asJSON bool) error {
 	return nil
 }
 
-func findIndex() (*find.Index, error) {
+// findIndex is made once: that is most of the work.
+var findIndex = sync.OnceValues(func() (*find.Index, error) {
 	builtin, err := scenarios.Builtin()
 	if err != nil {
 		return nil, err
@@ -96,7 +98,7 @@ func findIndex() (*find.Index, error) {
 		return nil, err
 	}
 	return find.New(builtin, matrix), nil
-}
+})
 
 func showHits(hits []find.Hit, width int) string {
 	const indent = "  "

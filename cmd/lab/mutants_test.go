@@ -29,7 +29,7 @@ import (
 )
 
 var (
-	mutants    = flag.Int("mutants", 0, "how many damaged histories are read by TestMutants, 0: 50, or 500 in full; of other kinds a part")
+	mutants    = flag.Int("mutants", 0, "how many damaged histories are read by TestMutants, 0: 15, or 500 in full; of other kinds a part")
 	mutantSeed = flag.Uint64("mutant-seed", 1, "the first seed of TestMutants")
 )
 
@@ -61,7 +61,7 @@ func TestMutants(t *testing.T) {
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			damage, total := kind.make(t), &tally{codes: map[int]int{}, clock: startRunClock(t)}
-			all := max(1, cmp.Or(*mutants, needs.Count(t, "damaged histories", 50, 500))/kind.part)
+			all := max(1, cmp.Or(*mutants, needs.Count(t, "damaged histories", 15, 500))/kind.part)
 			for n := range all {
 				total.read(t, *mutantSeed+uint64(n), damage)
 			}

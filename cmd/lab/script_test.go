@@ -57,6 +57,7 @@ func setUp(env *testscript.Env) error {
 	for _, name := range []string{"PYTHON", "COLUMNS", "CI", "NO_COLOR", "TERM"} {
 		env.Setenv(name, "")
 	}
+	env.Setenv("GOGC", "400")                 // hundreds of short processes have nothing to collect
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // else each process of a lab under the race detector lingers for a second
 	if path, err := needs.FindRedisPy(); err == nil {
 		env.Setenv("PYTHON", path)

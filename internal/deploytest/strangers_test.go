@@ -91,7 +91,16 @@ type machine struct {
 	work, bin string
 }
 
-// newMachine builds the lab by the action's own step.
+// built is where the lab is, once a test has built it.
+var built string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(built)
+	os.Exit(code)
+}
+
+// newMachine builds the lab by the action's own step, once for all tests.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	for _, shell := range []string{"bash", "sh"} {
@@ -99,7 +108,18 @@ func newMachine(t *testing.T) *machine {
 			t.Skipf("no %s here", shell)
 		}
 	}
-	m := &machine{t: t, work: t.TempDir(), bin: t.TempDir()}
+	m := &machine{t: t, work: t.TempDir(), bin: built}
+	if built != "" {
+		return m
+	}
+	var err error
+	m.bin, err = os.MkdirTemp("", "locklab-deploytest-")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if built == "" {
+			_ = os.RemoveAll(m.bin)
+		}
+	})
 	sources, err := filepath.Abs(root)
 	require.NoError(t, err)
 	for _, s := range readAction(t).Runs.Steps {
@@ -109,6 +129,7 @@ func newMachine(t *testing.T) *machine {
 		}
 	}
 	require.FileExists(t, filepath.Join(m.bin, "lab"))
+	built = m.bin
 	return m
 }
 

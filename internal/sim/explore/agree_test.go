@@ -36,27 +36,36 @@ func TestTheJudgesAgree(t *testing.T) {
 	if racing.Enabled {
 		t.Skip("the race detector keeps gigabytes for the coroutines that a search has used; other tests run the same code beside it")
 	}
-	part := needs.Count(t, "tenths of the random paths", 1, 10)
-	walks, reentering, waiting := 6*part, 16*part, 40*part
+	part := needs.Count(t, "twentieths of the random paths", 1, 20)
+	walks, reentering, waiting := 3*part, 8*part, needs.Count(t, "random paths of waiting clients", 6, 400)
 	endless, ok := impls.Find("setpx-lua-published/endless-release")
 	require.True(t, ok)
-	for _, spec := range append(impls.All(), endless) {
+	for i, spec := range append(impls.All(), endless) {
 		if spec.Needs == impls.EveryServer {
 			continue
 		}
 		t.Run(spec.Name, func(t *testing.T) {
+			if i%3 != 0 {
+				needs.Long(t, "random paths of one more lock")
+			}
 			t.Parallel()
 			walk(t, Config{Lock: spec}, walks, onTheWay)
 		})
 	}
 	for name, rate := range map[string]float64{"getset": .5, "setnx-expired-del": .3, "watchdog": .7, "redisson-watchdog": .5, "watchdog-published": .9, "redlock": .7, "redlock-endless": .5} {
 		t.Run(name+" by clocks that drift", func(t *testing.T) {
+			if name != "getset" && name != "redlock" {
+				needs.Long(t, "random paths of one more lock")
+			}
 			t.Parallel()
 			walk(t, Config{Lock: lock(t, name), ClockRate: rate}, walks, onTheWay)
 		})
 	}
 	for _, name := range []string{"redisson", "redisson-fair"} {
 		t.Run(name+" re-entered", func(t *testing.T) {
+			if name != "redisson" {
+				needs.Long(t, "random paths of one more lock")
+			}
 			t.Parallel()
 			walk(t, Config{Lock: lock(t, name), Reenter: 2}, reentering, onTheWay)
 		})

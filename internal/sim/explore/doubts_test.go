@@ -259,6 +259,9 @@ func TestRefusalsBesideATaskAreRepeated(t *testing.T) {
 		"in a field": countsInAField, "in a variable": countsInAVariable, "in a channel": countsInAChannel, "in what is shared": countsInWhatIsShared,
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "in a field" {
+				needs.Long(t, "a long search")
+			}
 			t.Parallel()
 			for most, noticed := range map[int]bool{3: true, 9: true, 1000: false} {
 				s := strange{only: overwrites, made: func(p plain) impls.Lock { return &drowsy{plain: p, most: most, count: count} }}

@@ -71,6 +71,9 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.lock, " ", test.only), func(t *testing.T) {
+			if test.lock == "redisson-watchdog" {
+				needs.Long(t, "a long search")
+			}
 			t.Parallel()
 			config := Config{
 				Lock: lock(t, test.lock), Clients: test.clients, Rounds: test.rounds,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // A client is paused when it has made up its mind and has not sent its request yet. These are broken by that.
@@ -44,6 +45,9 @@ func TestRequestsThatAPauseDelays(t *testing.T) {
 	t.Parallel()
 	for _, s := range lateRequests {
 		t.Run(s.name, func(t *testing.T) {
+			if s.name == "its lease began no later" {
+				needs.Long(t, "a long search")
+			}
 			result := s.explore(t)
 			assert.Equal(t, s.holds, result.Found == nil)
 			assert.True(t, !s.holds || result.Complete(), "%s %s", result.Limit, result.Doubt)

@@ -16,6 +16,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // wallClock is a clock of a lock's own, as people write one for their tests.
@@ -260,6 +261,9 @@ func TestOutsideClocksAreNoticed(t *testing.T) {
 	}
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
+			if s.name == "a goroutine of its own" {
+				needs.Long(t, "a long search")
+			}
 			s.only, s.faults = overwrites, pauses(2)
 			result := s.explore(t)
 			assert.Nil(t, result.Found)

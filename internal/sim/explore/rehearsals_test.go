@@ -8,6 +8,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 // What is known of a client's situation is what a rehearsal would come to now.
@@ -26,6 +27,9 @@ func TestRehearsalsAreTheSameInTheSameSituation(t *testing.T) {
 		{"zookeeper", traits{symmetric: true, nominal: true}, spend(faults.Partition, faults.Crash)},
 	} {
 		t.Run(test.lock, func(t *testing.T) {
+			if test.lock != "setpx-lua-published" && test.lock != "zookeeper" {
+				needs.Long(t, "a long search")
+			}
 			t.Parallel()
 			spec := lock(t, test.lock)
 			x := newExplorer(Config{

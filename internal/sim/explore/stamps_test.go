@@ -181,6 +181,7 @@ func (l *stampedIn) TryAcquire(ctx context.Context) (bool, error) {
 
 // Nothing is shown of a lock that rounds the time to less than the search follows, unless no judge could tell.
 func TestFinelyRoundedTimesAreNoticed(t *testing.T) {
+	needs.Long(t, "three searches")
 	t.Parallel()
 	for unit, noticed := range map[int64]bool{1: false, 10: false, 100: true} {
 		s := strange{only: renewals, faults: pauses(1), made: func(p plain) impls.Lock { return &stampedIn{p, unit} }}
