@@ -59,7 +59,7 @@ func TestAllAgreeOnTheSuite(t *testing.T) {
 	require.NoError(t, err)
 	world := sim.Open(sim.Config{CellTimeout: time.Minute})
 	var compared atomic.Int64
-	played := needs.Count(t, "scenarios", 12, len(scripts))
+	played := needs.Count(t, "scenarios", 4, len(scripts))
 	t.Cleanup(func() {
 		assert.Greater(t, compared.Load(), int64(1000*played/len(scripts)), "hardly a cell has a history")
 	})

@@ -156,6 +156,7 @@ C1  release => ok
 
 // TestOutsideServers runs cells through a toxiproxy and against a Redis that run beside the lab.
 func TestOutsideServers(t *testing.T) {
+	needs.Long(t, "signals at servers of others")
 	t.Parallel()
 	n := startNeighbours(t)
 	before := n.belongings(t)

@@ -4,12 +4,14 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // TestDeadGuardIsAFailure: without its guard a run is a failure of the lab, whatever else it came to, and says why.
 func TestDeadGuardIsAFailure(t *testing.T) {
+	needs.Long(t, "waits for a guard that is dead")
 	t.Parallel()
 	lab := start(t, "run", "pause-past-lease", "--lock", "setpx-del,setpx-lua", "--count", "20", "--json")
 	lab.awaitCells(t, 1)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/worker/protocol"
 )
 
@@ -58,6 +59,7 @@ func TestWatchdogNeverRenewsAnothersLock(t *testing.T) {
 }
 
 func TestWatchdogCutOffTellsItsLossInTime(t *testing.T) {
+	needs.Long(t, "waits for leases to end")
 	t.Parallel()
 	addr := startMini(t)
 	gate := newGate(t, addr)

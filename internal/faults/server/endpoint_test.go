@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/certs"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
 )
 
@@ -185,6 +186,7 @@ func TestServersThatAskForCredentials(t *testing.T) {
 
 // Why a server does not let the lab in is one line that says what to do, and shows no secret.
 func TestWhyAServerDoesNotLetTheLabIn(t *testing.T) {
+	needs.Long(t, "asks for every reason")
 	t.Parallel()
 	g := startGuarded(t)
 	none := startRedis(t)

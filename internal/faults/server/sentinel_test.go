@@ -50,6 +50,7 @@ func TestSentinelsFailOver(t *testing.T) {
 
 // TestSentinelsChoose: they promote the replica that has more, unless it dies, too.
 func TestSentinelsChoose(t *testing.T) {
+	needs.Long(t, "waits for sentinels to agree")
 	t.Parallel()
 	s := startSentinel(t)
 	require.ErrorContains(t, s.TakeOver(bounded(t), true), "no replica is held back")

@@ -151,6 +151,7 @@ func awaitKeys(t *testing.T, direct redisclient.Client, n int) (left map[string]
 
 // A server that is restarted, or fails over, by itself: what the lock does then is not its fault.
 func TestAServerThatChangesByItself(t *testing.T) {
+	needs.Long(t, "waits for a server that changes")
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(t *testing.T, at *server.Redis, direct redisclient.Client) error

@@ -13,6 +13,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 const oneTurn = "lease 60s\nclients C1\nC1 acquire => ok\nC1 work => ok\nC1 release => ok"
@@ -53,6 +54,7 @@ func TestStandardErrorIsBounded(t *testing.T) {
 // TestNobodyBeginsWorkAfterALoss: a client that was told that its lock is lost, and is sent to work all the same, would be accused of
 // what the script did.
 func TestNobodyBeginsWorkAfterALoss(t *testing.T) {
+	needs.Long(t, "waits for leases to end")
 	t.Parallel()
 	s := openStage(t, nil)
 	cell := s.Run(t.Context(), lab.Case{Subject: subject(t, "watchdog"), Round: 1, Script: script(t, "loss",

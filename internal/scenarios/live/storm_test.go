@@ -46,6 +46,7 @@ func countEvents(events []history.Event, match func(history.Event) bool) (n int)
 // TestStorm: every kind of fault strikes, clients that crash come back, then all faults end and every client acquires once more. A
 // sound lock keeps its promises.
 func TestStorm(t *testing.T) {
+	needs.Long(t, "plays storms of every lock")
 	t.Parallel()
 	s := openStage(t, nil)
 	cs := stormCase(t, "setpx-lua", storm.Params{Seed: 4, Clients: 4, Handles: 1, For: 5 * time.Second, Faults: storm.Kinds()})
