@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/locktest"
 )
 
@@ -187,7 +188,7 @@ func scriptLock(careful bool, by func(locktest.Env) redis.Scripter) locktest.Sub
 func TestDoInScenarios(t *testing.T) {
 	t.Run("every scenario", func(t *testing.T) { locktest.Run(t, scriptLock(true, inProcess)) })
 
-	found := locktest.Explore(t, scriptLock(false, inProcess), locktest.Search{Seed: 1, For: time.Minute, Expect: []locktest.AnomalyName{"wrongful-delete"}})
+	found := locktest.Explore(t, scriptLock(false, inProcess), locktest.Search{Seed: 1, For: time.Minute, Expect: []checker.Name{"wrongful-delete"}})
 	require.NotEmpty(t, found.Findings)
 	found = locktest.Explore(t, scriptLock(true, inProcess), locktest.Search{Seed: 1, Schedules: 300, For: 5 * time.Minute})
 	assert.Equal(t, 300, found.Schedules)

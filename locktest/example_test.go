@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/locktest"
 )
 
@@ -44,7 +45,7 @@ func ExampleRun() {
 func ExampleExplore() {
 	TestOrders := func(t *testing.T) {
 		subject := locktest.Subject{Promises: locktest.Lease, New: ordersLock}
-		locktest.Explore(t, subject, locktest.Search{For: time.Minute, Except: []locktest.AnomalyName{"ghost-lock"}})
+		locktest.Explore(t, subject, locktest.Search{For: time.Minute, Except: []checker.Name{"ghost-lock"}})
 	}
 	_ = TestOrders
 }

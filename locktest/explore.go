@@ -38,13 +38,10 @@ type Search struct {
 	Faults int
 	Lease  time.Duration
 	// Expect are anomalies that the lock is known to show. The search then ends with one of these only, and fails if it finds none.
-	Expect []AnomalyName
+	Expect []checker.Name
 	// Except are anomalies that the lock is known to show, which are passed over with all that follows them in a schedule.
-	Except []AnomalyName
+	Except []checker.Name
 }
-
-// AnomalyName is the name of an anomaly, as docs/concepts.md lists them.
-type AnomalyName = checker.Name
 
 // shortSearch is how long a search lasts with -short, and goOn how long after the first finding.
 const shortSearch, goOn = time.Second, time.Second

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/locktest"
 )
 
@@ -57,7 +58,7 @@ func tokenLock(careful bool) locktest.Subject {
 func connect(env locktest.Env) *redis.Client { return locktest.NewRedis(env.Addrs[0], env.Dial, false) }
 
 func TestExploreFindsAWrongfulDelete(t *testing.T) {
-	search := locktest.Search{Seed: 1, For: time.Minute, Expect: []locktest.AnomalyName{"wrongful-delete"}}
+	search := locktest.Search{Seed: 1, For: time.Minute, Expect: []checker.Name{"wrongful-delete"}}
 	found := locktest.Explore(t, tokenLock(false), search)
 	require.NotEmpty(t, found.Findings)
 
@@ -101,7 +102,7 @@ func TestExploreThatFails(t *testing.T) {
 
 // TestExploreReportsTheSmallestSeed, however many schedules are played at once.
 func TestExploreReportsTheSmallestSeed(t *testing.T) {
-	search := locktest.Search{Seed: 1, AtOnce: 1, For: time.Minute, Expect: []locktest.AnomalyName{"wrongful-delete"}}
+	search := locktest.Search{Seed: 1, AtOnce: 1, For: time.Minute, Expect: []checker.Name{"wrongful-delete"}}
 	alone := locktest.Explore(t, tokenLock(false), search)
 	for _, search.AtOnce = range []int{2, 7} {
 		together := locktest.Explore(t, tokenLock(false), search)

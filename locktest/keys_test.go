@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/locktest"
 )
 
@@ -60,6 +61,6 @@ func TestExploreKnowsSeveralKeys(t *testing.T) {
 	assert.Equal(t, 100, found.Schedules)
 	assert.Less(t, found.Unknown, 10)
 
-	found = locktest.Explore(t, keysLock(false), locktest.Search{Seed: 1, For: time.Minute, Expect: []locktest.AnomalyName{"wrongful-delete"}})
+	found = locktest.Explore(t, keysLock(false), locktest.Search{Seed: 1, For: time.Minute, Expect: []checker.Name{"wrongful-delete"}})
 	require.NotEmpty(t, found.Findings)
 }

@@ -19,21 +19,39 @@ import (
 	"context"
 	"net"
 	"time"
-
-	"github.com/locklab/locklab/impls"
 )
 
 // Lock is one client's lock. It may also have the methods of Renewer, Checker, Limited or Fencer, and Close, which ends all that it has
 // started. Env.Lock makes one of functions that return errors.
-type Lock = impls.Lock
+type Lock interface {
+	// TryAcquire tries once, without waiting for the holder. It returns false, nil if another client has the lock.
+	TryAcquire(ctx context.Context) (bool, error)
+	// Release returns false, nil if the lock was not, or no longer, this client's.
+	Release(ctx context.Context) (bool, error)
+}
 
-// The abilities that a Lock may have.
-type (
-	Renewer = impls.Renewer
-	Checker = impls.Checker
-	Limited = impls.Limited
-	Fencer  = impls.Fencer
-)
+// Renewer is a Lock whose lease its client can prolong.
+type Renewer interface {
+	// Renew starts the lease anew. It returns false, nil if the lock is no longer this client's.
+	Renew(ctx context.Context) (bool, error)
+}
+
+// Checker is a Lock that can ask its service whether it is still held.
+type Checker interface {
+	Held(ctx context.Context) (bool, error)
+}
+
+// Limited is a Lock that declares how long its hold is good.
+type Limited interface {
+	// Valid is the time until the hold ends, as the lock computes it; zero or less if it has ended.
+	Valid() time.Duration
+}
+
+// Fencer is a Lock that issues a fencing token with each grant.
+type Fencer interface {
+	// Fence is the token of the last grant; zero before the first.
+	Fence() int64
+}
 
 // Subject is a lock under test.
 type Subject struct {

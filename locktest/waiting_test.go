@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/locktest"
 )
 
@@ -46,7 +47,7 @@ func waitingLock(careful bool) locktest.Subject {
 func TestLibraryThatWaits(t *testing.T) {
 	t.Run("every scenario", func(t *testing.T) { locktest.Run(t, waitingLock(true)) })
 	locktest.Explore(t, waitingLock(true), locktest.Search{Seed: 1, Schedules: 300, For: time.Minute})
-	found := locktest.Explore(t, waitingLock(false), locktest.Search{Seed: 1, For: time.Minute, Expect: []locktest.AnomalyName{"wrongful-delete"}})
+	found := locktest.Explore(t, waitingLock(false), locktest.Search{Seed: 1, For: time.Minute, Expect: []checker.Name{"wrongful-delete"}})
 	require.NotEmpty(t, found.Findings)
 	require.Equal(t, "release-by-owner: DEL removed another client's lock", found.Findings[0].Cause)
 }

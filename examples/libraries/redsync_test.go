@@ -11,6 +11,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/locktest"
 )
 
@@ -27,7 +28,7 @@ func TestExploreRedsync(t *testing.T) {
 	locktest.Explore(t, locktest.Subject{
 		Promises: locktest.Lease, Resends: true,
 		New: func(env locktest.Env) (locktest.Lock, error) { return newRedsync(env, withRetries) },
-	}, locktest.Search{Seed: 1, For: 2 * time.Minute, Expect: []locktest.AnomalyName{"false-alarm"}})
+	}, locktest.Search{Seed: 1, For: 2 * time.Minute, Expect: []checker.Name{"false-alarm"}})
 }
 
 // withRetries is a client with go-redis's own retries and time-outs.
@@ -39,7 +40,7 @@ func withRetries(env locktest.Env, addr string) *redis.Client {
 // so with a token that nobody has any more (S19): the lock is nobody's, for a lease. Plain redsync has no such schedule among
 // the next 300.
 func TestExploreRedsyncExtension(t *testing.T) {
-	search := locktest.Search{Seed: 4_000, Turns: 4, Faults: 6, For: 2 * time.Minute, Expect: []locktest.AnomalyName{"ghost-lock", "unreleasable"}}
+	search := locktest.Search{Seed: 4_000, Turns: 4, Faults: 6, For: 2 * time.Minute, Expect: []checker.Name{"ghost-lock", "unreleasable"}}
 	locktest.Explore(t, locktest.Subject{
 		Promises: locktest.Lease,
 		New: func(env locktest.Env) (locktest.Lock, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/locktest"
 )
 
@@ -56,5 +57,5 @@ func newRueidislock(env locktest.Env) (locktest.Lock, error) {
 // TestExploreRueidislock: rueidis sends its script again when the connection breaks between the command and its reply. The second try is refused
 // by the key that the first has set, and that stays, although the acquire has said no (S01; seen from redis/go-redis#2985).
 func TestExploreRueidislock(t *testing.T) {
-	locktest.Explore(t, rueidisSubject(), locktest.Search{Seed: 1, For: 2 * time.Minute, Expect: []locktest.AnomalyName{"ghost-lock"}})
+	locktest.Explore(t, rueidisSubject(), locktest.Search{Seed: 1, For: 2 * time.Minute, Expect: []checker.Name{"ghost-lock"}})
 }
