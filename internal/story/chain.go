@@ -21,6 +21,9 @@ func links() []link {
 	share := func(later, earlier checker.Anomaly) bool {
 		return slices.ContainsFunc(later.Clients, func(c string) bool { return slices.Contains(earlier.Clients, c) })
 	}
+	same := func(later, earlier checker.Anomaly) bool { // two clients, whichever of them came first
+		return doer(later) == doer(earlier) && victim(later) == victim(earlier) || doer(later) == victim(earlier) && victim(later) == doer(earlier)
+	}
 	always := func(checker.Anomaly, checker.Anomaly) bool { return true }
 	lostBefore := func(later, earlier checker.Anomaly) bool { return doer(later) == victim(earlier) }
 	return []link{
@@ -29,7 +32,7 @@ func links() []link {
 		{checker.StaleWrite, checker.DoubleHolder, share},
 		{checker.StaleWrite, checker.EarlyGrant, share},
 		{checker.StaleWrite, checker.WrongfulDelete, lostBefore},
-		{checker.DoubleHolder, checker.EarlyGrant, share},
+		{checker.DoubleHolder, checker.EarlyGrant, same},
 		{checker.DoubleHolder, checker.WrongfulDelete, sameVictim},
 		{checker.DoubleHolder, checker.Overwrite, sameVictim},
 		{checker.DoubleHolder, checker.WrongfulRenew, share},
@@ -42,7 +45,7 @@ func links() []link {
 		{checker.WrongfulDelete, checker.StaleWrite, lostBefore},
 		{checker.WrongfulRenew, checker.DoubleHolder, lostBefore},
 		{checker.Overwrite, checker.DoubleHolder, lostBefore},
-		{checker.FalseAlarm, checker.Overwrite, func(later, earlier checker.Anomaly) bool { return doer(later) == victim(earlier) }},
+		{checker.FalseAlarm, checker.Overwrite, lostBefore},
 		{checker.FalseAlarm, checker.Unreleasable, share},
 		{checker.Unreleasable, checker.Overwrite, share},
 		{checker.Unreleasable, checker.WrongfulRenew, always},

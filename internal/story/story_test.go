@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -57,6 +58,17 @@ func TestFindings(t *testing.T) {
 			assert.Equal(t, finding, told[cell].Finding, cell)
 		}
 	}
+	var follows []string
+	for _, s := range told["setnx-del/redis-restarts-empty"].Symptoms {
+		text := string(s.Anomaly.Name)
+		if s.Follows >= 0 {
+			text += fmt.Sprint(" from ", s.Follows)
+		}
+		follows = append(follows, text)
+	}
+	require.Equal(t, []string{
+		"early-grant", "double-holder from 0", "stale-write from 1", "lost-update from 2", "wrongful-delete from 1", "double-holder from 4", "lost-update from 2",
+	}, follows, "the third client got the lock by the delete, not by the restart")
 	for cell, s := range told {
 		sound(t, cell, s)
 	}
