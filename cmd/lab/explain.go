@@ -13,11 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/scenarios"
 )
 
 func newExplain() *cobra.Command {
@@ -61,40 +59,13 @@ surprise, or else the first. With --json it leaves out no event.`,
 					return report.ExplainJSON(w, cell, file.Events)
 				}
 				opts := terminalOptions(cmd)
-				return report.Explain(w, cell, file.Events, report.ExplainOptions{Width: opts.Width, Color: opts.Color, Background: backgroundOf(cell)})
+				return report.Explain(w, cell, file.Events, report.ExplainOptions{Width: opts.Width, Color: opts.Color})
 			})
 		},
 	}
 	cmd.Flags().IntVar(&round, "round", 0, "explain round `N` of a cell that was run several times")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object, with all events of the cell")
 	return cmd
-}
-
-// backgroundOf is what is known of a cell's scenario and lock, if they come with the lab.
-func backgroundOf(cell record.Cell) (b report.Background) {
-	if scripts, err := scenarios.Builtin(cell.Scenario); err == nil {
-		b.Scenario = firstSentences(append([]string{scripts[0].Title}, scripts[0].About...))
-	}
-	if spec, ok := impls.Find(cell.Lock); ok {
-		b.Idea, b.Bug = spec.Idea, spec.Bug
-	}
-	return b
-}
-
-// aboutSentences is how much of a scenario's comment stands before a story: its title, and two sentences.
-const aboutSentences = 3
-
-// firstSentences are the first of a text.
-func firstSentences(lines []string) (first []string) {
-	for text := strings.Join(lines, " "); text != "" && len(first) < aboutSentences; {
-		end := strings.Index(text, ". ") + 1
-		if end == 0 {
-			end = len(text)
-		}
-		first = append(first, text[:end])
-		text = strings.TrimSpace(text[end:])
-	}
-	return first
 }
 
 // readHistory reads and judges the history of a cell.

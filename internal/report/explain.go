@@ -9,8 +9,10 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/story"
+	"github.com/locklab/locklab/scenarios"
 )
 
 // ExplainOptions say how to explain a cell.
@@ -21,15 +23,6 @@ type ExplainOptions struct {
 	Limit int
 	// Color allows colours. No meaning is carried by colour alone.
 	Color bool
-	// Background is what a reader has to know of the cell beforehand.
-	Background Background
-}
-
-// Background says what a scenario and a lock are about. Fields of which nothing is known are empty.
-type Background struct {
-	Scenario []string // sentences: the title first
-	Idea     string   // of the lock, in one line
-	Bug      string   // of the lock: what its code gets wrong
 }
 
 // Explain writes one cell as text: what it is about and what went wrong in a sentence, then a numbered timeline with a lane for each client, the lines
@@ -111,19 +104,35 @@ func (s *explanation) head() {
 	s.b.WriteString("\n")
 }
 
-// background is what scenario and lock are about.
+// background is what scenario and lock are about, if they come with the lab.
 func (s *explanation) background() {
-	about := s.opts.Background
-	if len(about.Scenario) > 0 {
+	if scripts, err := scenarios.Builtin(s.cell.Scenario); err == nil && s.cell.Scenario != "" {
 		s.b.WriteString("\n")
-		s.indented("", strings.Join(about.Scenario, " "))
+		s.indented("", strings.Join(firstSentences(append([]string{scripts[0].Title}, scripts[0].About...)), " "))
 	}
-	if about.Idea != "" {
-		s.indented("lock: ", s.cell.Lock+", "+about.Idea)
+	spec, known := impls.Find(s.cell.Lock)
+	if known {
+		s.indented("lock: ", s.cell.Lock+", "+spec.Idea)
 	}
-	if about.Bug != "" {
-		s.indented("bug:  ", about.Bug)
+	if spec.Bug != "" {
+		s.indented("bug:  ", spec.Bug)
 	}
+}
+
+// aboutSentences is how much of a scenario's comment stands before a story: its title, and two sentences.
+const aboutSentences = 3
+
+// firstSentences are the first of a text.
+func firstSentences(lines []string) (first []string) {
+	for text := strings.Join(lines, " "); text != "" && len(first) < aboutSentences; {
+		end := strings.Index(text, ". ") + 1
+		if end == 0 {
+			end = len(text)
+		}
+		first = append(first, text[:end])
+		text = strings.TrimSpace(text[end:])
+	}
+	return first
 }
 
 // finding is what went wrong, what promise that breaks, and what followed from what.
