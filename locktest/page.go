@@ -99,7 +99,7 @@ func pattern(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// keep writes the histories of cells and a page with their pictures to the test's artifacts, if these are kept, and says where they are.
+// keep writes the histories of cells and a page with their steps to the test's artifacts, if these are kept, and says where they are.
 func (s *suite) keep(t *testing.T, cells []*cell) string {
 	if kept := flag.Lookup("test.artifacts"); kept == nil || kept.Value.String() != "true" {
 		return "  (with -artifacts its picture is kept)"

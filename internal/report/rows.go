@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/checker"
 )
 
-// row is one line of lab explain or of a picture.
+// row is one line of lab explain, or an event of the page.
 type row struct {
 	kind rowKind
 	pos  float64 // of the event or the moment; of a gap: of the first event left out

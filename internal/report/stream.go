@@ -1,4 +1,4 @@
-// Package report renders a run: on the terminal, as JSON Lines, JUnit XML and HTML, and one cell as text or a picture.
+// Package report renders a run: on the terminal, as JSON Lines, JUnit XML and HTML, and one cell as text.
 //
 // It owns words, widths and colours. It must not judge: verdicts are the checker's, and who holds when is the timeline's.
 //

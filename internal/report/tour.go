@@ -128,7 +128,7 @@ func (t *Terminal) tourRace(b *strings.Builder, run *record.Run, width int) {
 	c := run.Cells[i]
 	events, err := t.opts.Tour.Histories(run).Read(c)
 	if err != nil {
-		return // the pictures of the report say why
+		return // the cell in the page says why
 	}
 	finding := fmt.Sprintf("%s, %s: %s", c.Lock, t.opts.Tour.Situations[c.Scenario], story.Of(c.Verdict, events).Finding)
 	for _, line := range wrap(clean(finding), width) {
