@@ -188,16 +188,14 @@ func (g *group) pause(ctx context.Context) error {
 			return err
 		}
 		victim := g.members[random.IntN(len(g.members))].process
-		if err := victim.Pause(ctx); err != nil {
-			return err
+		err := victim.Pause(ctx)
+		if err == nil {
+			g.pauses++
+			err = sleepUntil(ctx, began.Add(at+g.plan.Pause))
 		}
-		g.pauses++
-		slept := sleepUntil(ctx, began.Add(at+g.plan.Pause))
-		if err := victim.Resume(context.WithoutCancel(ctx)); err != nil {
+		// A pause that was interrupted may have stopped it all the same.
+		if err := errors.Join(err, victim.Resume(context.WithoutCancel(ctx))); err != nil {
 			return err
-		}
-		if slept != nil {
-			return slept
 		}
 	}
 	return sleepUntil(ctx, began.Add(g.plan.For))
