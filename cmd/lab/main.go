@@ -25,17 +25,23 @@ import (
 	"github.com/locklab/locklab/internal/supervise"
 )
 
-func main() {
+func main() { start(contained) }
+
+// start has the command of this process carried out, and ends the process with its exit code.
+func start(run func(args []string, work func(signals <-chan os.Signal) int) int) {
 	lab.Serve(impls.Every()...)
 	if err := hidePassword(os.Args[1:], os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "lab:", err)
 		os.Exit(codeFailed)
 	}
-	os.Exit(contained(os.Args[1:], func(signals <-chan os.Signal) int {
-		ctx, stop := interruptible(signals)
-		defer stop()
-		return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	}))
+	os.Exit(run(os.Args[1:], work))
+}
+
+// work carries out the command of this process, which the signals interrupt; nil: those of the process.
+func work(signals <-chan os.Signal) int {
+	ctx, stop := interruptible(signals)
+	defer stop()
+	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
 // oneOrder is how soon after a SIGTERM another one belongs to it: timeout(1) sends it to its command, and then to all of the process group.

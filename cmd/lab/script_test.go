@@ -31,7 +31,13 @@ import (
 // The test binary is the lab as well: testscript installs it under these names, and the lab starts its guard and its workers
 // from the name by which it was started itself.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"lab": main, "stub": stub, "oddlab": oddLab, "crashing": crashing})
+	testscript.Main(m, map[string]func(){"lab": alone, "stub": stub, "oddlab": oddLab, "crashing": crashing})
+}
+
+// alone is the lab in one process. Without the second one, which only tells of a crash, hundreds of commands take half of the time; crashing has it, and so
+// has what package endtoend builds.
+func alone() {
+	start(func(_ []string, work func(<-chan os.Signal) int) int { return work(nil) })
 }
 
 func TestScripts(t *testing.T) {

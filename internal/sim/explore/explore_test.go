@@ -259,7 +259,7 @@ func TestMergingLosesNothing(t *testing.T) {
 		{"getset-nil-expired", []faults.Kind{faults.Crash, faults.Pause}, 0},
 		{"watchdog", []faults.Kind{faults.Pause}, 0},
 		{"watchdog-published", []faults.Kind{faults.Crash}, 0},
-		{"watchdog-published", []faults.Kind{faults.Pause}, 2},
+		{"watchdog-published", []faults.Kind{faults.Pause}, 1},
 		{"setnx-watch", nil, 0},
 		{"watchdog", nil, 0},
 		{"redisson", []faults.Kind{faults.ReplyLost}, 1},
