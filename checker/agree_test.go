@@ -38,9 +38,9 @@ func TestAllAgreeOnStories(t *testing.T) {
 		require.NoError(t, err)
 		agree(t, path, events)
 	}
-	histories := 0
+	histories, most := 0, needs.Count(t, "histories", 10, 1000)
 	require.NoError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Base(path) != "history.jsonl" || !strings.Contains(path, "testdata") {
+		if err != nil || filepath.Base(path) != "history.jsonl" || !strings.Contains(path, "testdata") || histories == most {
 			return err
 		}
 		histories++

@@ -61,7 +61,7 @@ func TestMutants(t *testing.T) {
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			damage, total := kind.make(t), &tally{codes: map[int]int{}, clock: startRunClock(t)}
-			all := max(1, cmp.Or(*mutants, needs.Count(t, "damaged histories", 15, 500))/kind.part)
+			all := max(1, cmp.Or(*mutants, needs.Count(t, "damaged histories", 5, 500))/kind.part)
 			for n := range all {
 				total.read(t, *mutantSeed+uint64(n), damage)
 			}

@@ -50,9 +50,10 @@ type answer struct {
 	} `json:"error,omitempty"`
 }
 
-// Open starts a browser with an empty page. Both end with the test.
+// Open starts a browser with an empty page, where tests run in full. Both end with the test.
 func Open(t testing.TB) *Page {
 	t.Helper()
+	needs.Long(t, "a browser")
 	path, err := find()
 	needs.Part(t, "chromium", err)
 	fromUs, toBrowser, err := os.Pipe()

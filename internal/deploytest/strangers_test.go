@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -165,6 +166,7 @@ func (m *machine) exec(cmd *exec.Cmd, env []string) (code int, out string) {
 const cells = "run take-turns pause-past-lease --lock getset,setpx-lua,setpx-del --world sim"
 
 func TestActionSteps(t *testing.T) {
+	needs.Long(t, "every step of the action, with a lab that it builds")
 	m := newMachine(t)
 	summary, output := filepath.Join(m.work, "summary.md"), filepath.Join(m.work, "output")
 	run := func(command, client, out string) (int, string) {
@@ -228,6 +230,7 @@ type gitlab map[string]struct {
 }
 
 func TestGitLabTemplate(t *testing.T) {
+	needs.Long(t, "the template's script, with a lab that it builds")
 	var file gitlab
 	decodeStrictly(t, read(t, "deploy/gitlab.yml"), &file)
 	for name, job := range file {

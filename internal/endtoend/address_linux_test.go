@@ -201,6 +201,7 @@ wait for 600s
 
 // TestKeysExpireWithoutLabAndGuard kills the lab and its guard together, so that nobody is left to delete keys. They expire.
 func TestKeysExpireWithoutLabAndGuard(t *testing.T) {
+	needs.Long(t, "keys that expire")
 	theirs := miniredis.RunT(t)
 	require.NoError(t, theirs.Set("theirs", "x"))
 	dir := t.TempDir()
@@ -255,6 +256,7 @@ func expiries(at *miniredis.Miniredis) map[string]time.Duration {
 
 // TestTheNamedCommandDeletesTheKeys: where the lab may not delete its keys, it ends with 3 and names a command, which deletes them.
 func TestTheNamedCommandDeletesTheKeys(t *testing.T) {
+	needs.Long(t, "keys that are left")
 	n := startNeighbours(t)
 	before := n.belongings(t)
 	require.NoError(t, n.redis.Do(t.Context(), "ACL", "SETUSER", "default", "-unlink", "(+unlink ~*:trial)").Err()) // what the lab tries first is allowed

@@ -77,6 +77,7 @@ func TestDescendantsThatLeaveTheirGroup(t *testing.T) {
 
 // TestDescendantsOfAKilledLab: those that keep a file of the lab's are found without an environment.
 func TestDescendantsOfAKilledLab(t *testing.T) {
+	needs.Long(t, "a thousand cells, killed")
 	t.Parallel()
 	lab, seconds := startDaemons(t, "--count", "1000")
 	lab.awaitCells(t, 1)

@@ -103,6 +103,7 @@ func TestRestartCommand(t *testing.T) {
 
 // A command that fails is a failure of the lab, and what it wrote to standard error is the reason. So is one that does nothing.
 func TestRestartCommandsThatFail(t *testing.T) {
+	needs.Long(t, "four commands, one of which takes 10 s")
 	t.Parallel()
 	s := startTheirs(t)
 	for name, test := range map[string]struct{ command, want string }{
@@ -112,9 +113,6 @@ func TestRestartCommandsThatFail(t *testing.T) {
 		"does not know": {s.script + " quick", "--restart-command stop: exit status 1: what is quick?"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "fails" {
-				needs.Long(t, "one more command, of which one takes ten seconds")
-			}
 			lab := start(t, "run", "redis-restarts-empty", "--lock", "setpx-lua", "--server", s.addr, "--restart-command", test.command, "--json", "--out", "out")
 			require.Equal(t, 3, lab.exitCode(t, 2*patience), lab.said(t))
 			run, err := report.ReadRun(filepath.Join(lab.dir, "out"))

@@ -59,6 +59,7 @@ func words(text string) (all []any) {
 // TestServersThatAskForAPassword plays cells at a Redis that asks for a password, with an ACL user that has the rights which the documentation names, over
 // TLS, in another database and behind an outside toxiproxy. Nothing that the lab writes or starts shows the password, and every key is gone.
 func TestServersThatAskForAPassword(t *testing.T) {
+	needs.Long(t, "servers with a password and TLS")
 	n := startNeighbours(t)
 	before := n.belongings(t)
 	tls, files := n.secured(t)
@@ -66,9 +67,7 @@ func TestServersThatAskForAPassword(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(hush+"\n"), 0o600))
 	_, tlsPort, err := net.SplitHostPort(tls)
 	require.NoError(t, err)
-	locks := []string{"setpx-lua", "redisson", "setnx-watch", "getset"}
-	locks = locks[:needs.Count(t, "locks", 1, len(locks))]
-	cells := []string{"take-turns", "pause-past-lease", "acquire-reply-lost", "server-clock-jumps", "--lock", strings.Join(locks, ",")}
+	cells := []string{"take-turns", "pause-past-lease", "acquire-reply-lost", "server-clock-jumps", "--lock", "setpx-lua,redisson,setnx-watch,getset"}
 	for name, test := range map[string]struct {
 		env  string // the password
 		args []string
@@ -82,9 +81,6 @@ func TestServersThatAskForAPassword(t *testing.T) {
 			"--toxiproxy", n.api}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "TLS and database" {
-				needs.Long(t, "one more way to be let in")
-			}
 			t.Setenv("LOCKLAB_PASSWORD", test.env)
 			lab := start(t, append(append([]string{"run", "--json", "-v", "--junit", "junit.xml", "--out", "out"}, test.args...), cells...)...)
 			code := lab.exitCode(t, 3*patience)
@@ -133,6 +129,7 @@ func (l *lab) silent(t *testing.T) {
 
 // TestKilledLabAtASecuredServer: the guard gets in, too, and deletes the keys of a lab that was killed.
 func TestKilledLabAtASecuredServer(t *testing.T) {
+	needs.Long(t, "one more kind of server")
 	n := startNeighbours(t)
 	before := n.belongings(t)
 	tls, files := n.secured(t)

@@ -131,6 +131,7 @@ func adapter(t *testing.T, name string) (path string) {
 //
 //	go test ./internal/endtoend -run TestSignalsAtRandomMoments -signals 50
 func TestSignalsAtRandomMoments(t *testing.T) {
+	needs.Long(t, "signals at random moments")
 	skipRacing(t)
 	needs.Found(t, "redis", server.FindRedis)
 	n := startNeighbours(t)
@@ -145,7 +146,7 @@ func TestSignalsAtRandomMoments(t *testing.T) {
 	}
 	if *signalsEach == 0 {
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		all = all[:needs.Count(t, "signals", 3, fewSignals)]
+		all = all[:fewSignals]
 	}
 	t.Run("all", func(t *testing.T) {
 		for round := range max(1, *signalsEach) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -48,7 +49,7 @@ func (x *Index) first(n int, said string) []string {
 // trouble that is seen in it.
 func TestNamesFindTheirScenario(t *testing.T) {
 	x, scripts, _ := builtin(t)
-	for _, script := range scripts {
+	for _, script := range scripts[:needs.Count(t, "scenarios", 30, len(scripts))] {
 		assert.Equal(t, []string{script.Name}, x.first(1, script.Name))
 		assert.Equal(t, []string{script.Name}, x.first(1, script.Title), script.Title)
 	}

@@ -109,6 +109,7 @@ C2  release => ok
 
 // TestDeadGrants: a lock that does not look at its clock again answers ok with a validity below zero.
 func TestDeadGrants(t *testing.T) {
+	needs.Long(t, "a client that sleeps past its lease")
 	t.Parallel()
 	_, cell := plays(t, adapter(t, `
 class Dead(Lock):
@@ -138,6 +139,7 @@ locklab.serve(Void, name="void", promises=PROMISES)
 
 // TestLateNotices: a lock whose notice of loss comes late, in the next hold, and names the hold that it is about; and one that does not.
 func TestLateNotices(t *testing.T) {
+	needs.Long(t, "notices that come late")
 	t.Parallel()
 	const late = `
 class Late(Lock):
@@ -166,9 +168,6 @@ C2  release
 `
 	for _, named := range []bool{true, false} {
 		t.Run(fmt.Sprintf("named %t", named), func(t *testing.T) {
-			if !named {
-				needs.Long(t, "a notice that names no hold")
-			}
 			t.Parallel()
 			name, want := "", "false-alarm"
 			if named {
@@ -183,6 +182,7 @@ C2  release
 // TestShards: a lock on one of three servers, by a hash of its key. When that server is down, a sound one answers that it does not know,
 // and one like go-redis's Ring takes the next.
 func TestShards(t *testing.T) {
+	needs.Long(t, "a lock that shards by key, sound or not")
 	t.Parallel()
 	const sharded = `
 import zlib
@@ -226,9 +226,6 @@ C2  release => ok
 `
 	for moves, want := range map[string]checker.Name{"False": "", "True": checker.DoubleHolder} {
 		t.Run("moves "+moves, func(t *testing.T) {
-			if want == "" {
-				needs.Long(t, "a sound lock")
-			}
 			t.Parallel()
 			subject, cell := plays(t, adapter(t, fmt.Sprintf(sharded, moves)), down)
 			assert.True(t, subject.Traits.Library.Sharded)
@@ -266,6 +263,7 @@ C2  release => ok
 
 // TestConnectionsThatTheLabEnds: it does so for a client that cannot, when an operation is cancelled and before a reconnect.
 func TestConnectionsThatTheLabEnds(t *testing.T) {
+	needs.Long(t, "connections that the lab ends")
 	const helpless = `
 locklab.Proxy.cut = lambda proxy, shut: None
 locklab.serve(Lock, name="helpless", promises=PROMISES, lab_cuts=True)
@@ -299,9 +297,6 @@ C1  release => ok
 `,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "cut off" {
-				needs.Long(t, "one more fault")
-			}
 			t.Parallel()
 			_, cell := plays(t, adapter(t, helpless), "\nlease    30s\nclients  C1 C2\n"+script)
 			assert.Equal(t, "safe", cell.Verdict.String(), cell.Verdict.Reason)
@@ -346,6 +341,7 @@ locklab.serve(Lock, name="past", promises=PROMISES, lab_cuts=True, separate=Fals
 
 // TestALibraryThatGivesUp: an operation that its library ends has the connections that it needs to clean up. One that does not end loses them.
 func TestALibraryThatGivesUp(t *testing.T) {
+	needs.Long(t, "a library that gives up")
 	const adapts = `
 class Withdraws(Lock):
     stopped = threading.Event()
@@ -384,9 +380,6 @@ C1  release => ok
 `,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "ends" {
-				needs.Long(t, "one more operation")
-			}
 			t.Parallel()
 			_, cell := plays(t, adapter(t, adapts), "\nlease    30s\nclients  C1 C2\n"+script)
 			assert.Equal(t, "safe", cell.Verdict.String(), cell.Verdict.Reason)

@@ -102,6 +102,7 @@ func unpacked(t *testing.T, path string) []history.Event {
 
 // TestSmallestSchedule stands in where a history cannot be forced, and the script says so.
 func TestSmallestSchedule(t *testing.T) {
+	needs.Long(t, "a schedule that is shrunk twice")
 	spec, ok := impls.Find("setpx-getdel")
 	require.True(t, ok)
 	plan := lab.ShrinkPlan{

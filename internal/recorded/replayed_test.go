@@ -17,6 +17,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -95,7 +96,8 @@ func TestMonitorAgreesWithRuns(t *testing.T) {
 	scripts, err := scenarios.Builtin()
 	require.NoError(t, err)
 	var locks []impls.Spec
-	for _, name := range []string{"setpx-del", "setpx-lua", "watchdog", "setpx-getdel", "fenced", "redlock"} {
+	names := []string{"setpx-del", "redlock", "setpx-lua", "watchdog", "setpx-getdel", "fenced"}
+	for _, name := range names[:needs.Count(t, "locks", 2, len(names))] {
 		lock, ok := impls.Find(name)
 		require.True(t, ok, name)
 		locks = append(locks, lock)
@@ -141,7 +143,7 @@ func TestMonitorAgreesWithRuns(t *testing.T) {
 			}
 		}
 	}
-	assert.Greater(t, judged, 100)
+	assert.Greater(t, judged, 17*len(locks))
 	assert.Greater(t, found, 10)
 	assert.Greater(t, doubles, 10)
 }

@@ -126,6 +126,7 @@ func TestLocks(t *testing.T) {
 
 // TestZooKeeper: locks on a ZooKeeper are measured beside Redis, with their requests counted and the data on Redis.
 func TestZooKeeper(t *testing.T) {
+	needs.Long(t, "a ZooKeeper")
 	p := openOn(t, measure.Embedded, nil)
 	specs := find(t, "zookeeper")
 	needs.Found(t, "zookeeper", server.FindZooKeeper)

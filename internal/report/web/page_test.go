@@ -11,7 +11,6 @@ import (
 
 	"github.com/locklab/locklab/internal/browser"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/report"
 )
 
@@ -155,7 +154,6 @@ func TestStepsAreAlignedAndRoundsFolded(t *testing.T) {
 
 // At no width and in no theme anything sticks out. LOCKLAB_SCREENSHOTS names a directory for what it looks like.
 func TestThePageFitsEveryScreen(t *testing.T) {
-	needs.Long(t, "draws pages at every width")
 	p := browser.Open(t)
 	url := tour(t)
 	for name, place := range map[string]string{"matrix": "#na=1", "cell": "#/pause-past-lease/setpx-del", "redlock": "#/redis-restarts-empty/redlock"} {
