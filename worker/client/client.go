@@ -53,9 +53,7 @@ func (op *Operation) Lost(why string) {
 // Valid says, after a renewal in the background, that the hold is valid for so long from now.
 func (op *Operation) Valid(left time.Duration) {
 	until := time.Now().Add(left)
-	op.notice(func() map[string]any {
-		return map[string]any{"valid": op.req.Handle, "valid_ms": time.Until(until).Seconds() * 1000}
-	})
+	op.notice(func() map[string]any { return map[string]any{"valid": op.req.Handle, "valid_ms": time.Until(until).Seconds() * 1000} })
 }
 
 func (op *Operation) notice(fields func() map[string]any) {
@@ -112,8 +110,7 @@ type request struct {
 func ServeOn[L any](in io.Reader, out io.Writer, hello map[string]any, open func(Options) (L, error), can Verbs[L]) error {
 	verbs := map[string]Verb[L]{"acquire": can.Acquire, "release": can.Release, "wait": can.Wait, "renew": can.Renew, "check": can.Check, "reconnect": can.Reconnect, "close": can.Close}
 	maps.DeleteFunc(verbs, func(_ string, verb Verb[L]) bool { return verb == nil })
-	hello["version"], hello["separate"] = 2, true
-	hello["verbs"] = slices.DeleteFunc([]string{"renew", "check", "reconnect"}, func(verb string) bool { return verbs[verb] == nil })
+	hello["version"], hello["separate"], hello["verbs"] = 2, true, slices.DeleteFunc([]string{"renew", "check", "reconnect"}, func(verb string) bool { return verbs[verb] == nil })
 	write := func(message any) { // by one write of a file, which no other interrupts
 		if err := json.NewEncoder(out).Encode(message); err != nil {
 			log.Print(err)
@@ -123,8 +120,7 @@ func ServeOn[L any](in io.Reader, out io.Writer, hello map[string]any, open func
 	defer end()
 	go watch(ctx, write)
 	// operations has what cancels each one under way, by its id; yield ends the wait for new connections.
-	var operations sync.Map
-	init, handles, yield := request{}, map[string]*handle{}, func() {}
+	init, handles, operations, yield := request{}, map[string]*handle{}, new(sync.Map), func() {}
 	for requests := json.NewDecoder(in); requests.More(); {
 		op := &Operation{req: request{Servers: slices.Clone(init.Servers), Resource: init.Resource}, write: write} // what open does not name
 		if err := requests.Decode(&op.req); err != nil {
@@ -154,7 +150,7 @@ func ServeOn[L any](in io.Reader, out io.Writer, hello map[string]any, open func
 			reconnect(op, handles)
 		case h != nil && h.verbs[op.req.Do] != nil && op.req.Wait == "" && (op.req.Workload == "" || op.req.Workload == "counter"):
 			yield()
-			h.start(op, &operations, hello["by_context"] == true)
+			h.start(op, operations, hello["by_context"] == true)
 			if op.req.Do == "close" {
 				delete(handles, op.req.Handle)
 				go func() { <-h.last; h.close() }()
@@ -272,8 +268,7 @@ func (h *handle) start(op *Operation, operations *sync.Map, byContext bool) {
 // dead connections. If it says no, that is its answer.
 func again(op *Operation, within time.Duration, try func(*Operation) (bool, error)) (done bool, err error) {
 	for until := time.Now().Add(within); op.Err() == nil; time.Sleep(20 * time.Millisecond) {
-		done, err = try(op)
-		if final := done && err == nil || (err == nil) == (op.req.Do == "reconnect"); final || !time.Now().Before(until) {
+		if done, err = try(op); done && err == nil || (err == nil) == (op.req.Do == "reconnect") || !time.Now().Before(until) {
 			return done, err
 		}
 	}
