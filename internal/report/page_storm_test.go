@@ -222,6 +222,9 @@ func TestAStormIsOpenedAndGoneThrough(t *testing.T) {
 	steps := p.Eval(`document.querySelectorAll('#strip button').length`).(float64)
 	assert.True(t, steps > 20 && steps <= 240, "the steps around it: %v", steps)
 	assert.Contains(t, text(".verdict"), "C5's DEL removed C1's lock")
+	p.Wait(`document.activeElement.id === 'next'`)
+	assert.Equal(t, true, p.Eval(`(box => box.top >= -1 && box.top < 100)(document.getElementById('player').getBoundingClientRect())`), "they are in view")
+	assert.Equal(t, true, p.Eval(`(box => { const row = document.querySelector('#film-0 .now').getBoundingClientRect(); return row.top >= box.top && row.bottom <= box.bottom; })(document.getElementById('film-0').getBoundingClientRect())`), "also on the film strip")
 	assert.NotZero(t, p.Eval(`+document.querySelector('#cell .plot .seen').getAttribute('width')`), "the timeline shows where they are")
 	assert.Equal(t, false, p.Eval(`!!document.getElementById('beside')`), "two storms have no steps in common")
 

@@ -6,6 +6,8 @@ const BEFORE = 70, AFTER = 50, FURTHEST = 160;
 const MOST_TIMELINES = 30; // on the first screen
 
 const storms = {
+  made: 0, // timelines
+  asked: false, // for the steps of a place in a timeline
   shown: null, // the steps that the viewer has: {item, h}
   listed: false, // its anomalies are open
   line: null, // the timeline above them
@@ -37,9 +39,9 @@ const storms = {
     const near = pieceWithSteps(t, pieceAt(t, at));
     if (near < 0) return null;
     let from = near, to = near;
-    while (to < near + 1 && has(t, to + 1)) to++;
+    while (to < near + 1 && hasPiece(t, to + 1)) to++;
     const began = Math.min(at, ...(cell.symptoms || []).filter(s => s.events.includes(at)).flatMap(s => s.events));
-    while (has(t, from - 1) && (from > near - 1 || t.pieces[from][0] > began && from > near - 3)) from--;
+    while (hasPiece(t, from - 1) && (from > near - 1 || t.pieces[from][0] > began && from > near - 3)) from--;
     const read = [];
     for (let k = from; k <= to; k++) read.push(await unpack(`piece-${item.n}-${k}`));
     const h = joined(read, t, from);
@@ -49,6 +51,7 @@ const storms = {
     const taking = new Set(h.events.filter(e => e.i >= h.since && e.i < h.until).map(e => e.client));
     const last = h.steps[h.steps.length - 1].pos;
     for (const s of h.holds) if (s.from <= last && s.to > h.since) taking.add(s.client);
+    for (const k of h.keys) if (k.from <= last && k.to > h.since) taking.add(k.owner);
     h.clients = t.clients.filter(c => taking.has(c));
     for (const f of h.faults) f.lanes = f.lanes.filter(l => taking.has(l));
     this.shown = {item, h};
@@ -88,6 +91,15 @@ const storms = {
     if (!this.line || !c.h || !v.frames.length) return;
     const part = v.frames[v.at].columns[0], {h} = c, t = c.cell.timeline, last = h.steps[h.steps.length - 1];
     this.line.show(h.steps[0].began, last.now, part.now);
+    const {asked} = this;
+    this.asked = false;
+    requestAnimationFrame(() => { // the film strip is drawn, and the page has gone to its top, by then
+      const row = document.querySelector('#film-0 .now');
+      if (row) row.parentNode.scrollTop += row.getBoundingClientRect().top - row.parentNode.getBoundingClientRect().top - row.parentNode.clientHeight / 3;
+      if (!asked) return;
+      $('player').scrollIntoView();
+      $('next').focus({preventScroll: true});
+    });
     $('window').textContent = `From ${stamp(h.steps[0].began)} to ${stamp(last.now)}, which are events ${h.since + 1} to ${h.until} of ${t.events}; arrow keys go on. `
       + `Refused tries, and what a waiting client asks again, are left out: ${t.events - t.kept} events of the storm.`;
   },
@@ -100,11 +112,11 @@ function pieceAt(t, event) {
   return k;
 }
 
-const has = (t, k) => k >= 0 && k < t.pieces.length && t.pieces[k][2] === 1;
+const hasPiece = (t, k) => k >= 0 && k < t.pieces.length && t.pieces[k][2] === 1;
 
 // pieceWithSteps is the nearest piece that the page has.
 function pieceWithSteps(t, k) {
-  for (let d = 0; d < t.pieces.length; d++) for (const n of [k - d, k + d]) if (has(t, n)) return n;
+  for (let d = 0; d < t.pieces.length; d++) for (const n of [k - d, k + d]) if (hasPiece(t, n)) return n;
   return -1;
 }
 
@@ -182,7 +194,7 @@ const ANSWERS = [['ok', 'ok'], ['no', 'refused'], ['unknown', 'unknown']];
 // Timeline draws a storm: answers and latencies by slices of time, faults as bands, anomalies as marks. A place in it leads to the steps there.
 class Timeline {
   constructor(into, item, cell) {
-    Object.assign(this, {item, cell, t: cell.timeline, length: Math.max(1, cell.timeline.length / 10)});
+    Object.assign(this, {number: storms.made++, item, cell, t: cell.timeline, length: Math.max(1, cell.timeline.length / 10)});
     this.answers = cell.answers = cell.answers || timesOf(this.t);
     this.faults = (this.t.faults || []).map(f => ({...f, from: f.from / 10, to: f.to / 10}));
     this.kinds = [...new Set(this.faults.map(f => f.kind))].sort();
@@ -223,7 +235,7 @@ class Timeline {
     const bottom = rows.faults + this.kinds.length * lane + 4 * unit;
     this.at.bottom = bottom;
     const out = svg('svg', {viewBox: `0 0 ${wide} ${bottom + 18 * unit}`, 'aria-hidden': 'true'});
-    const clip = 'clip-' + this.item.n + (this === storms.line ? '-cell' : '');
+    const clip = 'clip-' + this.number;
     out.append(svg('clipPath', {id: clip}, svg('rect', {x: left, y: 0, width: this.at.right - left, height: bottom})));
     const inside = svg('g', {'clip-path': `url(#${clip})`});
     this.axis(out, bottom);
@@ -331,7 +343,11 @@ class Timeline {
     this.marks.style.height = (flags.length ? 1.5 * (1 + Math.max(...flags.map(f => f.level))) : 0) + 'rem';
     this.marks.replaceChildren(...flags.map(({s, x, level, more}) => el('a.flag' + (s.beyond ? '.beyond' : ''), {
       href: this.href(Math.max(0, ...s.events) + 1), style: `left:${x / this.at.wide * 100}%;top:${level * 1.5}rem`, title: [s, ...more].map(said).join('\n'),
-      'aria-label': said(s) + (more.length ? ` and ${more.length} more` : '') + ': its steps', onfocus: () => this.move(s.at, true),
+      'aria-label': said(s) + (more.length ? ` and ${more.length} more` : '') + ': its steps', onfocus: () => this.move(s.at, true), onclick: e => {
+        if (e.ctrlKey || e.metaKey || e.shiftKey) return; // elsewhere
+        e.preventDefault();
+        this.go(Math.max(0, ...s.events));
+      },
     }, more.length ? s.number + '…' : String(s.number))));
   }
 
@@ -343,12 +359,20 @@ class Timeline {
   // open goes to the steps at a time.
   async open(ms) {
     const near = (this.cell.symptoms || []).find(s => Math.abs(this.x(s.at) - this.x(ms)) < 2);
-    if (near) return void (location.hash = this.href(Math.max(0, ...near.events) + 1));
+    if (near) return this.go(Math.max(0, ...near.events));
     let k = 0;
     while (k + 1 < this.t.pieces.length && this.t.pieces[k + 1][1] / 10 <= ms) k++;
     if ((k = pieceWithSteps(this.t, k)) < 0) return;
     const events = readEvents(await unpack(`piece-${this.item.n}-${k}`)).events.filter(e => e.kind !== 'gap' && e.i >= this.t.pieces[k][0]);
-    location.hash = this.href((events.find(e => e.at >= ms) || events[events.length - 1]).i + 1);
+    this.go((events.find(e => e.at >= ms) || events[events.length - 1]).i);
+  }
+
+  // go leaves it to the viewer to show an event.
+  go(event) {
+    storms.asked = true;
+    const href = this.href(event + 1);
+    if (location.hash === href) route();
+    else location.hash = href;
   }
 
   // show marks the time of the steps that the viewer has, and the present one.
@@ -402,7 +426,8 @@ class Timeline {
     const faults = [...new Set(this.faults.filter(f => f.from <= this.cursor && f.to > this.cursor || inSlice(f.from)).map(f => `${f.kind} of ${f.target}`))];
     const found = (this.cell.symptoms || []).flatMap((a, n) => inSlice(a.at) ? [`${n + 1} ${a.name}`] : []);
     const some = list => list.slice(0, MOST_NAMED).join(', ') + (list.length > MOST_NAMED ? ` and ${list.length - MOST_NAMED} more` : '');
-    const text = [answers || 'no answer', took, some(found), some(faults)].filter(Boolean).join('; ');
+    const notes = (this.t.notes || []).filter(n => inSlice(n.at / 10)).map(n => n.text);
+    const text = [answers || 'no answer', took, some(found), some(notes), some(faults)].filter(Boolean).join('; ');
     this.told.replaceChildren(el('b', {}, `${stamp(Math.max(0, s.from))} to ${stamp(Math.min(this.length, s.to))}`), ' ' + text);
     this.plot.setAttribute('aria-valuenow', Math.round(this.cursor));
     this.plot.setAttribute('aria-valuetext', `${stamp(this.cursor)}: ${text}`);

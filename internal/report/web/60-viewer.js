@@ -52,9 +52,9 @@ const viewer = {
     const pick = el('select', {id: 'beside', oninput: e => this.go({beside: e.target.value})}, el('option', {value: ALONE}, 'no other lock'), others.map(c => el('option', {value: matrix.locks[c.lock].name, selected: this.columns[1] && this.columns[1].item === c}, `${matrix.locks[c.lock].name} (${CLASS_WORDS[c.cls]})`)));
     const rounds = matrix.rounds(item);
     const round = rounds.length > 1 && el('label', {}, 'round ', el('select', {oninput: e => this.go({round: +e.target.value})}, rounds.map(c => el('option', {value: c.round, selected: c === item}, `${c.round}: ${CLASS_WORDS[c.cls]}`))));
-    const hide = el('label', {}, el('input', {type: 'checkbox', id: 'hide', checked: !!this.state.hide, oninput: e => this.go({hide: e.target.checked ? '1' : ''})}), ' hide the verdict until it happens');
+    const hide = item.storm ? '' : el('label', {}, el('input', {type: 'checkbox', id: 'hide', checked: !!this.state.hide, oninput: e => this.go({hide: e.target.checked ? '1' : ''})}), ' hide the verdict until it happens');
     $('cell').replaceChildren(
-      el('nav.bar', {'aria-label': 'Cell'}, el('a', {href: '#' + (matrix.drawn || ''), id: 'back'}, '← All cells'), item.storm ? '' : el('label', {}, 'beside ', pick), round || '', item.storm ? '' : hide),
+      el('nav.bar', {'aria-label': 'Cell'}, el('a', {href: '#' + (matrix.drawn || ''), id: 'back'}, '← All cells'), others.length ? el('label', {}, 'beside ', pick) : '', round || '', hide),
       el('header.story', {}, el('h1', {}, scenario.title || scenario.name), el('p', {}, scenario.about || '', scenario.source ? el('span.soft', {}, ` (${scenario.source})`) : '')),
       el('div.heads', {id: 'heads'}),
       el('section.player', {id: 'player', 'aria-label': 'Step by step'},
