@@ -37,6 +37,8 @@ type pageStorm struct {
 	Operations []int64      `json:"ops"`
 	Faults     []stormFault `json:"faults"`
 	Notes      []stormNote  `json:"notes"`
+	// Seen are the anomalies, those included that are no symptoms of the cell; empty if all are.
+	Seen []record.Seen `json:"seen,omitempty"`
 	// Pieces are [first event, its time, 1 if the page has it].
 	Pieces [][3]int64 `json:"pieces"`
 }
@@ -60,7 +62,7 @@ func tenths(d time.Duration) int64 { return int64(d / (100 * time.Microsecond)) 
 // newPageStorm is the storm of the cell of a number, and its pieces, in which there is room for so many events.
 func newPageStorm(n int, c record.Cell, t *chart, room int) (*pageStorm, []web.Data, error) {
 	keep := t.telling(c.Verdict.Anomalies)
-	s := &pageStorm{Length: tenths(t.events[len(t.events)-1].At), Events: len(t.events), Clients: t.all.Clients}
+	s := &pageStorm{Length: tenths(t.events[len(t.events)-1].At), Events: len(t.events), Clients: t.all.Clients, Seen: c.Storm.Seen}
 	s.operations(t)
 	s.faults(t)
 	for i := range t.events {

@@ -126,6 +126,9 @@ func TestStormAsATimeline(t *testing.T) {
 	require.InDelta(t, 6030, pause.To-pause.From, 100, "for a lease and a tenth of a second")
 	require.Equal(t, "skew", skew.Kind)
 	require.Less(t, skew.To, s.Length-10_000, "no fault of a client outlasts it")
+	require.Equal(t, cell.Storm.Seen, s.Seen)
+	i := slices.IndexFunc(s.Seen, func(x record.Seen) bool { return x.Name == checker.WrongfulDelete })
+	require.Greater(t, len(s.Seen[i].At), 8, "all of them, though the verdict has the first only")
 	require.Equal(t, "the storm is over, and all faults have ended", s.Notes[1].Text)
 
 	require.Less(t, s.Kept, len(events)*3/4)
@@ -245,6 +248,7 @@ func TestAStormIsOpenedAndGoneThrough(t *testing.T) {
 	p.Key("PageDown")
 	first := cell.Verdict.Anomalies[0]
 	assert.Contains(t, p.Eval(`document.activeElement.getAttribute('aria-valuetext')`), "1 "+string(first.Name))
+	assert.NotZero(t, p.Eval(`document.querySelectorAll('#cell .plot .tick').length`), "those without a mark are there, too")
 	p.Key("+")
 	p.Key("+")
 	assert.Equal(t, true, p.Eval(`storms.line.to - storms.line.from < storms.line.length / 3`), "closer")

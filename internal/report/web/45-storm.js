@@ -218,7 +218,8 @@ class Timeline {
   legend() {
     const swatch = (cls, text) => el('li', {}, el('i.' + cls, {'aria-hidden': 'true'}), ' ' + text);
     return el('ul.line-legend', {}, ANSWERS.map(([key, text]) => swatch('answer-' + key, text)), PERCENTILES.map(([, name]) => swatch(name, name + ' of granted acquires')), swatch('band', 'a fault, by its kind'),
-      (this.cell.symptoms || []).some(s => !s.beyond) && el('li', {}, el('b.flag', {}, '1'), ' an anomaly; of each sort the judge keeps the first few'), (this.cell.symptoms || []).some(s => s.beyond) && el('li', {}, el('b.flag.beyond', {}, '2'), ' one beyond what the lock promises'));
+      (this.cell.symptoms || []).some(s => !s.beyond) && el('li', {}, el('b.flag', {}, '1'), ' an anomaly'), (this.cell.symptoms || []).some(s => s.beyond) && el('li', {}, el('b.flag.beyond', {}, '2'), ' one beyond what the lock promises'),
+      this.t.seen && swatch('tick', 'more of each sort'));
   }
 
   // draw draws what is in view.
@@ -245,6 +246,7 @@ class Timeline {
     this.bands(out, inside, rows.faults, lane);
     for (const n of (this.t.notes || []).slice(1)) inside.append(svg('line', {class: 'noted', x1: this.x(n.at / 10), x2: this.x(n.at / 10), y1: 0, y2: bottom}, svg('title', {}, n.text)));
     for (const s of this.cell.symptoms || []) inside.append(svg('line', {class: 'struck' + (s.beyond ? ' beyond' : ''), x1: this.x(s.at), x2: this.x(s.at), y1: 0, y2: bottom}));
+    this.ticks(inside);
     this.seen = svg('rect', {class: 'seen', y: 0, height: bottom, width: 0});
     this.now = svg('line', {class: 'now', y1: 0, y2: bottom});
     inside.append(this.seen, this.now);
@@ -264,6 +266,17 @@ class Timeline {
     for (let ms = Math.ceil(this.from / every) * every; ms <= this.to; ms += every) {
       out.append(svg('line', {class: 'grid-line', x1: this.x(ms), x2: this.x(ms), y1: 0, y2: bottom}));
       out.append(svg('text', {x: this.x(ms), y: bottom + 13 * unit, 'text-anchor': this.x(ms) > right - 20 * unit ? 'end' : 'middle'}, ms ? span(ms) : '0'));
+    }
+  }
+
+  // ticks are the anomalies that have no mark, since the verdict has the first of each sort only. Those on the same dots are drawn once.
+  ticks(inside) {
+    const drawn = new Set();
+    for (const s of this.t.seen || []) for (const at of s.at_ms) {
+      const x = Math.round(this.x(at)), key = x + ' ' + !!s.beyond;
+      if (drawn.has(key) || at < this.from || at > this.to) continue;
+      drawn.add(key);
+      inside.append(svg('line', {class: 'tick' + (s.beyond ? ' beyond' : ''), x1: x, x2: x, y1: 0, y2: 10 * this.at.unit}));
     }
   }
 
@@ -425,6 +438,10 @@ class Timeline {
     const took = s.took.length ? 'granted after ' + PERCENTILES.map(([p, name]) => `${name} ${span(percentile(s.took, p))}`).join(', ') : '';
     const faults = [...new Set(this.faults.filter(f => f.from <= this.cursor && f.to > this.cursor || inSlice(f.from)).map(f => `${f.kind} of ${f.target}`))];
     const found = (this.cell.symptoms || []).flatMap((a, n) => inSlice(a.at) ? [`${n + 1} ${a.name}`] : []);
+    for (const x of this.t.seen || []) {
+      const more = x.at_ms.filter(inSlice).length - (this.cell.symptoms || []).filter(a => inSlice(a.at) && a.name === x.name && !!a.beyond === !!x.beyond).length;
+      if (more > 0) found.push(`${more} more times ${x.name}`);
+    }
     const some = list => list.slice(0, MOST_NAMED).join(', ') + (list.length > MOST_NAMED ? ` and ${list.length - MOST_NAMED} more` : '');
     const notes = (this.t.notes || []).filter(n => inSlice(n.at / 10)).map(n => n.text);
     const text = [answers || 'no answer', took, some(found), some(notes), some(faults)].filter(Boolean).join('; ');
@@ -435,7 +452,7 @@ class Timeline {
 
   // toMark goes to the anomaly before or after the cursor.
   toMark(by) {
-    const times = [...new Set((this.cell.symptoms || []).map(s => s.at))].sort((a, b) => a - b);
+    const times = [...(this.cell.symptoms || []).map(s => s.at), ...(this.t.seen || []).flatMap(s => s.at_ms)].sort((a, b) => a - b);
     const next = by > 0 ? times.find(at => at > this.cursor) : times.filter(at => at < this.cursor).pop();
     if (next != null) this.move(next);
   }
