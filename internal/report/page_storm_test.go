@@ -216,6 +216,7 @@ func TestAStormIsOpenedAndGoneThrough(t *testing.T) {
 	counted := p.Eval(`(() => { const answers = [[1, 1, 'acquire', 'ok'], [2, 3, 'acquire', 'ok'], [9, 2, 'acquire', 'no'], [10, 5, 'release', 'ok']].map(([at, took, op, outcome]) => ({at, took, op, outcome}));
 		return slicesOf(answers, 0, 20, 10).map(s => [s.ok, s.no, s.unknown, percentile(s.took, 50), percentile(s.took, 99)].join(' ')).join('|'); })()`)
 	assert.Equal(t, "2 1 0 1 3|1 0 0  ", counted)
+	assert.Equal(t, "0 0 2 -1", p.Eval(`[[1, 0, 0], [1, 0, 1], [0, 0, 1], [0, 0, 0]].map((has, n) => pieceWithSteps({pieces: has.map(h => [0, 0, h])}, n ? 1 : 0)).join(' ')`), "the nearest piece that the page has")
 
 	p.Eval(`document.querySelector('.marks a').click()`)
 	p.Wait(`!document.getElementById('cell').hidden && document.querySelector('.stage .side')`)
@@ -295,10 +296,11 @@ func looks(t *testing.T, p *browser.Page, open func(string)) {
 		}
 	}
 	for name, place := range map[string]string{"storm": "", "storm-cell": "#/storm/setpx-del"} {
+		open(place)
 		for _, size := range [][2]int{{400, 850}, {1024, 768}, {1280, 900}, {1920, 1080}} {
 			for _, dark := range []bool{false, true} {
 				p.Look(size[0], size[1], dark)
-				open(place)
+				p.Eval(`new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(() => drawn(1))))`)
 				fits(fmt.Sprintf("%s-%d-dark=%v", name, size[0], dark))
 				if axe := os.Getenv("LOCKLAB_AXE"); axe != "" && size[0] == 1280 {
 					text, err := os.ReadFile(axe)

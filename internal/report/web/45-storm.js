@@ -36,7 +36,7 @@ const storms = {
     const at = step ? Math.max(0, Math.min(t.events - 1, parseInt(step, 10) - 1 || 0)) : firstPlace(cell);
     const {shown} = this;
     if (shown && shown.item === item && shown.h.since <= at && at < shown.h.until) return shown.h;
-    const near = pieceWithSteps(t, pieceAt(t, at));
+    const wanted = pieceAt(t, at), near = pieceWithSteps(t, wanted);
     if (near < 0) return null;
     let from = near, to = near;
     while (to < near + 1 && hasPiece(t, to + 1)) to++;
@@ -47,7 +47,7 @@ const storms = {
     const h = joined(read, t, from);
     const all = stepsOf(h).filter(s => s.first >= t.pieces[from][0]), place = stepAt(all, at), first = stepAt(all, began);
     const lo = Math.max(0, place - first <= FURTHEST ? Math.min(place - BEFORE, first - 5) : place - BEFORE), hi = Math.min(all.length, place + AFTER);
-    Object.assign(h, {steps: all.slice(lo, hi), since: all[lo].first, until: hi < all.length ? all[hi].first : h.count, before: lo > 0 ? all[lo - 1].first : null, after: hi < all.length ? all[hi].first : null});
+    Object.assign(h, {elsewhere: near !== wanted, steps: all.slice(lo, hi), since: all[lo].first, until: hi < all.length ? all[hi].first : h.count, before: lo > 0 ? all[lo - 1].first : null, after: hi < all.length ? all[hi].first : null});
     const taking = new Set(h.events.filter(e => e.i >= h.since && e.i < h.until).map(e => e.client));
     const last = h.steps[h.steps.length - 1].pos;
     for (const s of h.holds) if (s.from <= last && s.to > h.since) taking.add(s.client);
@@ -100,7 +100,7 @@ const storms = {
       $('player').scrollIntoView();
       $('next').focus({preventScroll: true});
     });
-    $('window').textContent = `From ${stamp(h.steps[0].began)} to ${stamp(last.now)}, which are events ${h.since + 1} to ${h.until} of ${t.events}; arrow keys go on. `
+    $('window').textContent = (h.elsewhere ? 'The page lacks the steps that were asked for, since the storm is too long; these are the nearest, and the history has all. ' : '') + `From ${stamp(h.steps[0].began)} to ${stamp(last.now)}, which are events ${h.since + 1} to ${h.until} of ${t.events}; arrow keys go on. `
       + `Refused tries, and what a waiting client asks again, are left out: ${t.events - t.kept} events of the storm.`;
   },
 };
@@ -219,7 +219,7 @@ class Timeline {
     const swatch = (cls, text) => el('li', {}, el('i.' + cls, {'aria-hidden': 'true'}), ' ' + text);
     return el('ul.line-legend', {}, ANSWERS.map(([key, text]) => swatch('answer-' + key, text)), PERCENTILES.map(([, name]) => swatch(name, name + ' of granted acquires')), swatch('band', 'a fault, by its kind'),
       (this.cell.symptoms || []).some(s => !s.beyond) && el('li', {}, el('b.flag', {}, '1'), ' an anomaly'), (this.cell.symptoms || []).some(s => s.beyond) && el('li', {}, el('b.flag.beyond', {}, '2'), ' one beyond what the lock promises'),
-      this.t.seen && swatch('tick', 'more of each sort'));
+      this.t.seen && swatch('tick', 'more of each sort'), this.t.pieces.some(p => !p[2]) && swatch('lacking', 'the page lacks these steps'));
   }
 
   // draw draws what is in view.
@@ -232,13 +232,17 @@ class Timeline {
     this.slice = roundUp((this.to - this.from) / ((this.at.right - left) / (9 * unit)));
     const begin = Math.floor(this.from / this.slice) * this.slice;
     this.slices = slicesOf(this.answers, begin, Math.max(this.to, begin + this.slice), this.slice);
-    const rows = {rate: title, took: 2 * title + high, faults: 2.6 * title + 2 * high};
+    const rows = {rate: 1.4 * title, took: 2.4 * title + high, faults: 3 * title + 2 * high};
     const bottom = rows.faults + this.kinds.length * lane + 4 * unit;
     this.at.bottom = bottom;
     const out = svg('svg', {viewBox: `0 0 ${wide} ${bottom + 18 * unit}`, 'aria-hidden': 'true'});
     const clip = 'clip-' + this.number;
     out.append(svg('clipPath', {id: clip}, svg('rect', {x: left, y: 0, width: this.at.right - left, height: bottom})));
     const inside = svg('g', {'clip-path': `url(#${clip})`});
+    this.t.pieces.forEach(([, at, here], k) => {
+      const until = k + 1 < this.t.pieces.length ? this.t.pieces[k + 1][1] / 10 : this.length;
+      if (!here) inside.append(svg('rect', {class: 'lacking', x: this.x(at / 10), y: 0, width: Math.max(0, this.x(until) - this.x(at / 10)), height: bottom}));
+    });
     this.axis(out, bottom);
     out.append(inside);
     this.rates(out, inside, rows.rate, high);
@@ -276,7 +280,7 @@ class Timeline {
       const x = Math.round(this.x(at)), key = x + ' ' + !!s.beyond;
       if (drawn.has(key) || at < this.from || at > this.to) continue;
       drawn.add(key);
-      inside.append(svg('line', {class: 'tick' + (s.beyond ? ' beyond' : ''), x1: x, x2: x, y1: 0, y2: 10 * this.at.unit}));
+      inside.append(svg('line', {class: 'tick' + (s.beyond ? ' beyond' : ''), x1: x, x2: x, y1: 0, y2: 8 * this.at.unit}));
     }
   }
 
