@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-
 	"slices"
 	"strings"
 	"time"

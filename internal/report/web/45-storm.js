@@ -46,6 +46,7 @@ const storms = {
     for (let k = from; k <= to; k++) read.push(await unpack(`piece-${item.n}-${k}`));
     const h = joined(read, t, from);
     const all = stepsOf(h).filter(s => s.first >= t.pieces[from][0]), place = stepAt(all, at), first = stepAt(all, began);
+    if (!all.length) return null;
     const lo = Math.max(0, place - first <= FURTHEST ? Math.min(place - BEFORE, first - 5) : place - BEFORE), hi = Math.min(all.length, place + AFTER);
     Object.assign(h, {elsewhere: near !== wanted, steps: all.slice(lo, hi), since: all[lo].first, until: hi < all.length ? all[hi].first : h.count, before: lo > 0 ? all[lo - 1].first : null, after: hi < all.length ? all[hi].first : null});
     const taking = new Set(h.events.filter(e => e.i >= h.since && e.i < h.until).map(e => e.client));
@@ -360,7 +361,7 @@ class Timeline {
     this.marks.style.height = (flags.length ? 1.5 * (1 + Math.max(...flags.map(f => f.level))) : 0) + 'rem';
     this.marks.replaceChildren(...flags.map(({s, x, level, more}) => el('a.flag' + (s.beyond ? '.beyond' : ''), {
       href: this.href(Math.max(0, ...s.events) + 1), style: `left:${x / this.at.wide * 100}%;top:${level * 1.5}rem`, title: [s, ...more].map(said).join('\n'),
-      'aria-label': said(s) + (more.length ? ` and ${more.length} more` : '') + ': its steps', onfocus: () => this.move(s.at, true), onclick: e => {
+      'aria-label': said(s) + (more.length ? ` and ${more.length} more` : '') + ': its steps', onfocus: () => this.move(s.at), onclick: e => {
         if (e.ctrlKey || e.metaKey || e.shiftKey) return; // elsewhere
         e.preventDefault();
         this.go(Math.max(0, ...s.events));
@@ -395,7 +396,7 @@ class Timeline {
   // show marks the time of the steps that the viewer has, and the present one.
   show(from, to, now) {
     this.window = [from, to];
-    this.move(now, true);
+    this.move(now);
   }
 
   drawSeen() {
@@ -409,13 +410,13 @@ class Timeline {
   }
 
   // move moves the cursor; it stays in view.
-  move(ms, quiet) {
+  move(ms) {
     this.cursor = Math.max(0, Math.min(this.length, ms));
     const wide = this.to - this.from;
     if (this.cursor < this.from || this.cursor > this.to) {
       this.from = Math.max(0, Math.min(this.length - wide, this.cursor - wide / 2));
       this.to = this.from + wide;
-      if (!quiet || this.cursor < this.from || this.cursor > this.to || !this.marks.contains(document.activeElement)) return this.draw();
+      this.draw();
     }
     if (!this.at) return;
     this.drawSeen();
@@ -476,7 +477,7 @@ class Timeline {
 
   // A finger or a mouse moves the cursor; one that does not move goes to the steps.
   point(e) {
-    if (this.at) this.move(this.time(e.clientX - this.plot.getBoundingClientRect().left), true);
+    if (this.at) this.move(this.time(e.clientX - this.plot.getBoundingClientRect().left));
   }
   press(e) {
     this.pressed = e.clientX;
