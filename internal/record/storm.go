@@ -14,6 +14,15 @@ type Storm struct {
 	Faults     int   `json:"faults"`     // of these, those that took effect
 	// First is how the first promise was broken; nil if none was.
 	First *First `json:"first,omitempty"`
+	// Seen is when anomalies were seen, those included that the verdict leaves out; empty if it leaves none out.
+	Seen []Seen `json:"seen,omitempty"`
+}
+
+// Seen is when anomalies of one sort were seen: the first in each tenth of a second, in milliseconds.
+type Seen struct {
+	Name   checker.Name `json:"name"`
+	Beyond bool         `json:"beyond,omitempty"` // the lock does not promise to prevent them
+	At     []int64      `json:"at_ms"`
 }
 
 // First is how soon a storm caught a lock.

@@ -100,10 +100,11 @@ func (t *chart) around(a checker.Anomaly, limit int) []bool {
 			room--
 		}
 	}
-	for _, event := range a.Events {
+	shown := slices.DeleteFunc(slices.Clone(a.Events), func(i int) bool { return i < 0 || i >= len(keep) }) // a run's file may say anything
+	for _, event := range shown {
 		mark(event)
 	}
-	if len(a.Events) == 0 {
+	if len(shown) == 0 {
 		return keep
 	}
 	concerns := func(i int) bool {
@@ -112,7 +113,7 @@ func (t *chart) around(a checker.Anomaly, limit int) []bool {
 		}
 		return slices.Contains(a.Clients, t.laneOf(t.events[i]))
 	}
-	first, last := a.Events[0], a.Events[len(a.Events)-1]
+	first, last := shown[0], shown[len(shown)-1]
 	for i := last; i >= first; i-- {
 		if concerns(i) {
 			mark(i)

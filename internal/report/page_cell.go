@@ -33,8 +33,10 @@ type pageCell struct {
 	Skipped  []string      `json:"skipped,omitempty"`
 	Trouble  string        `json:"trouble,omitempty"` // why there are no steps
 	Where    string        `json:"where,omitempty"`   // the file of the history
+	Timeline *pageStorm    `json:"timeline,omitempty"`
 
 	history []byte
+	pieces  []web.Data // of a storm's history
 }
 
 type pageSymptom struct {
@@ -44,6 +46,7 @@ type pageSymptom struct {
 	Why     string   `json:"why"`
 	Events  []int    `json:"events"`
 	Follows int      `json:"follows"`
+	Beyond  bool     `json:"beyond,omitempty"` // the lock does not promise to prevent it
 
 	at time.Duration
 }
@@ -75,11 +78,13 @@ func parallel(n int, do func(int)) {
 // pageCells are the cells of an index, with their histories.
 func pageCells(index *pageIndex, histories Histories) []*pageCell {
 	cells := make([]*pageCell, len(index.cells))
-	parallel(len(cells), func(i int) { cells[i] = newPageCell(index.cells[i], histories) })
+	room := stormEvents / max(1, index.storms())
+	parallel(len(cells), func(i int) { cells[i] = newPageCell(i, index.cells[i], histories, room) })
 	return cells
 }
 
-func newPageCell(c record.Cell, histories Histories) *pageCell {
+// newPageCell is the cell of a number; room is how many events the page has of a storm.
+func newPageCell(n int, c record.Cell, histories Histories, room int) *pageCell {
 	out := &pageCell{
 		Data:    clean(c.Data),
 		Skipped: c.Skipped, Stalls: c.Stalls,
@@ -104,7 +109,14 @@ func newPageCell(c record.Cell, histories Histories) *pageCell {
 	}
 	t := newChart(events)
 	out.tell(c, t)
-	if out.Trouble == "" {
+	switch {
+	case out.Trouble != "":
+	case c.Storm != nil:
+		var err error
+		if out.Timeline, out.pieces, err = newPageStorm(n, c, t, room); err != nil {
+			out.Trouble = clean(err.Error())
+		}
+	default:
 		out.history = web.AppendHistory(nil, t.all, t.kept(c, maxEvents))
 	}
 	return out
@@ -121,12 +133,12 @@ func (out *pageCell) tell(c record.Cell, t *chart) {
 		out.Outcome = outcome(c)
 	}
 	for _, s := range told.Symptoms {
-		if len(out.Symptoms) == maxListed {
+		if len(out.Symptoms) == maxListed && c.Storm == nil { // of which a storm's judge kept some of each sort
 			break
 		}
 		a := s.Anomaly
 		out.Symptoms = append(out.Symptoms, pageSymptom{
-			Name: clean(string(a.Name)), At: milliseconds(a.At), Clients: a.Clients, Why: clean(reason(a)), Events: a.Events, Follows: s.Follows, at: a.At,
+			Name: clean(string(a.Name)), At: milliseconds(a.At), Clients: a.Clients, Why: clean(reason(a)), Events: a.Events, Follows: s.Follows, Beyond: a.Beyond != "", at: a.At,
 		})
 	}
 }
@@ -154,6 +166,9 @@ func packed(index *pageIndex, cells []*pageCell) ([]web.Data, error) {
 		data[i].ID = ids[i]
 		data[i].Text, errs[i] = web.Pack(texts[i])
 	})
+	for _, cell := range cells {
+		data = append(data, cell.pieces...)
+	}
 	return data, errors.Join(errs...)
 }
 

@@ -131,6 +131,9 @@ func storyOf(scripts []*scenarios.Script, name string, m matrix) pageScenario {
 	s := pageScenario{Name: clean(name)}
 	script, ok := scenarios.Find(scripts, name)
 	storm := slices.ContainsFunc(m.locks, func(lock string) bool { g := m.at(lock, name); return g != nil && g[0].Storm != nil })
+	if storm {
+		s.Title = "Clients use the lock in a loop while random faults strike"
+	}
 	if !ok || storm {
 		return s
 	}
@@ -144,6 +147,16 @@ func storyOf(scripts []*scenarios.Script, name string, m matrix) pageScenario {
 		}
 	}
 	return s
+}
+
+// storms is how many cells are storms.
+func (x *pageIndex) storms() (n int) {
+	for _, c := range x.cells {
+		if c.Storm != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (x *pageIndex) titleOf(scenario string) string {

@@ -506,6 +506,9 @@ func TestAnyHistoryCanBeTold(t *testing.T) {
 		v := broken(checker.DoubleHolder)
 		v.Anomalies[0].Events = rapid.SliceOfN(rapid.IntRange(-2, 45), 0, 4).Draw(t, "shown")
 		cell := cellOf("l", "s", v, v)
+		if rapid.Bool().Draw(t, "storm") {
+			cell.Storm = &record.Storm{}
+		}
 		limit := rapid.IntRange(1, 50).Draw(t, "limit")
 		if err := Explain(io.Discard, cell, events, ExplainOptions{Limit: limit}); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,12 @@ const EFFECTS = ['', 'created', 'removed', 'replaced', 'prolonged', 'shortened',
 const ENDS = ['', 'released', 'told', 'lapsed', 'exited'];
 
 function readHistory(h) {
+  const out = readEvents(h);
+  out.steps = stepsOf(out);
+  return out;
+}
+
+function readEvents(h) {
   const name = n => n ? h.n[n - 1] : '';
   const ms = x => Math.round(x * 1e6) / 1e6; // to the nanosecond
   const out = {events: [], byIndex: new Map(), clients: h.c.map(name), servers: h.s.map(name), count: 0};
@@ -36,7 +42,6 @@ function readHistory(h) {
   out.permits = 1;
   for (const e of out.events) if (e.kind === 'open') out.permits = Math.max(out.permits, e.detail.permits || 1);
   out.keyNames = new Set([...out.keys.map(k => k.key), ...out.events.map(e => e.lock)]);
-  out.steps = stepsOf(out);
   return out;
 }
 
@@ -61,17 +66,17 @@ function readCommand(e, x, name, ms) {
 // stepsOf are the lines of the script as they were reached. Where there is no script, each event is a step.
 function stepsOf(h) {
   const steps = [], times = {};
-  const scripted = h.events.some(e => e.kind === 'step');
+  const scripted = h.events.some(e => e.kind === 'step' && e.detail.line);
   const begin = (e, text, line, why) => {
     const nth = times[line] = (times[line] || 0) + 1;
     steps.push({key: line + (nth > 1 ? '.' + nth : ''), line: scripted ? line : 0, text: clean(text), why: clean(why || ''), client: e.client, first: e.i, events: []});
   };
   for (const e of h.events) {
-    if (e.kind === 'step') begin(e, e.detail.text, e.detail.line, e.detail.why);
+    if (scripted && e.kind === 'step') begin(e, e.detail.text, e.detail.line, e.detail.why);
     else if ((e.kind === 'final' || e.kind === 'end') && (!steps.length || steps[steps.length - 1].key !== 'end')) {
       steps.push({key: 'end', line: 0, text: 'the end', why: '', client: '', first: e.i, events: []});
     } else if (!scripted && e.kind !== 'open' && e.kind !== 'gap') begin(e, (e.client ? e.client + ' ' : '') + words(h, e).text, e.i + 1);
-    if (steps.length && e.kind !== 'step') steps[steps.length - 1].events.push(e);
+    if (steps.length && !(scripted && e.kind === 'step')) steps[steps.length - 1].events.push(e);
   }
   steps.forEach((s, n) => {
     const next = steps[n + 1];

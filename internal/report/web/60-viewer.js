@@ -10,22 +10,24 @@ const viewer = {
   async open(state) {
     const item = matrix.find(state.lock, state.scenario, state.round);
     if (!item) return this.missing(state);
-    const others = matrix.others(item);
+    const others = item.storm ? [] : matrix.others(item); // the steps of two storms have nothing in common
     if (state.beside === undefined) state.beside = innerWidth >= 900 && others.length && item.cls !== 'na' && matrix.repairs(item, others[0]) ? matrix.locks[others[0].lock].name : ALONE;
     const beside = others.find(c => matrix.locks[c.lock].name === state.beside);
     const cells = await unpack('cells-' + item.scenario);
-    const same = this.columns.length && this.columns[0].item === item && (this.columns[1] || {}).item === beside;
+    const part = await storms.part(item, cells[item.at], state.step);
+    const known = this.columns.length && this.columns[0].item === item && (this.columns[1] || {}).item === beside;
+    const same = known && (!part || this.columns[0].h === part);
     this.state = state;
     if (!same) {
       this.columns = [item, beside].filter(Boolean).map(c => {
         const cell = cells[c.at];
-        return {item: c, cell, lock: matrix.locks[c.lock], h: cell.history && (cell.read = cell.read || readHistory(cell.history)), marks: marksOf(cell)};
+        return {item: c, cell, lock: matrix.locks[c.lock], h: part || cell.history && (cell.read = cell.read || readHistory(cell.history)), marks: marksOf(cell)};
       });
       this.frames = framesOf(this.columns.map(c => c.h), this.columns.map(c => new Map(c.marks)));
-      this.build(item, others);
+      if (!known) this.build(item, others);
     }
     const at = this.frames.findIndex(f => f.key === state.step || state.step && f.columns.some(c => c && [...c.head, ...c.tail].some(s => s.key === state.step)));
-    this.at = at >= 0 ? at : this.deciding();
+    this.at = at >= 0 ? at : part ? frameAt(this.frames, 0, state.step ? state.step - 1 : firstPlace(cells[item.at])) : this.deciding();
     this.draw();
     if (!same) this.drawFilms();
   },
@@ -50,9 +52,9 @@ const viewer = {
     const pick = el('select', {id: 'beside', oninput: e => this.go({beside: e.target.value})}, el('option', {value: ALONE}, 'no other lock'), others.map(c => el('option', {value: matrix.locks[c.lock].name, selected: this.columns[1] && this.columns[1].item === c}, `${matrix.locks[c.lock].name} (${CLASS_WORDS[c.cls]})`)));
     const rounds = matrix.rounds(item);
     const round = rounds.length > 1 && el('label', {}, 'round ', el('select', {oninput: e => this.go({round: +e.target.value})}, rounds.map(c => el('option', {value: c.round, selected: c === item}, `${c.round}: ${CLASS_WORDS[c.cls]}`))));
-    const hide = el('label', {}, el('input', {type: 'checkbox', id: 'hide', checked: !!this.state.hide, oninput: e => this.go({hide: e.target.checked ? '1' : ''})}), ' hide the verdict until it happens');
+    const hide = item.storm ? '' : el('label', {}, el('input', {type: 'checkbox', id: 'hide', checked: !!this.state.hide, oninput: e => this.go({hide: e.target.checked ? '1' : ''})}), ' hide the verdict until it happens');
     $('cell').replaceChildren(
-      el('nav.bar', {'aria-label': 'Cell'}, el('a', {href: '#' + (matrix.drawn || ''), id: 'back'}, '← All cells'), el('label', {}, 'beside ', pick), round || '', hide),
+      el('nav.bar', {'aria-label': 'Cell'}, el('a', {href: '#' + (matrix.drawn || ''), id: 'back'}, '← All cells'), others.length ? el('label', {}, 'beside ', pick) : '', round || '', hide),
       el('header.story', {}, el('h1', {}, scenario.title || scenario.name), el('p', {}, scenario.about || '', scenario.source ? el('span.soft', {}, ` (${scenario.source})`) : '')),
       el('div.heads', {id: 'heads'}),
       el('section.player', {id: 'player', 'aria-label': 'Step by step'},
@@ -61,6 +63,7 @@ const viewer = {
       el('section.films', {'aria-label': 'Film strip'}, el('h2', {}, 'Film strip'), el('div.film-columns', {id: 'films'}, this.columns.map((c, n) => el('div.film', {id: 'film-' + n, tabindex: 0, role: 'region', 'aria-label': 'Film strip of ' + c.lock.name})))));
     if (!this.frames.length) $('player').hidden = true;
     this.swipe($('stage'));
+    storms.build(this);
   },
 
   drawFilms() {
@@ -83,7 +86,11 @@ const viewer = {
     history.replaceState(null, '', hrefOf(s.lock, s.scenario, s));
     this.draw();
   },
-  step(by) { this.to(this.at + by); },
+  toEvent(column, event) {
+    if (this.columns[column].item.storm) this.go({step: String(event + 1)});
+    else this.to(frameAt(this.frames, column, event));
+  },
+  step(by) { if (!storms.beyond(this, by)) this.to(this.at + by); },
   play() {
     if (this.playing) { clearInterval(this.playing); this.playing = 0; }
     else {
@@ -125,6 +132,7 @@ const viewer = {
     $('stage').replaceChildren(script(this.scenario, frame, this), ...this.columns.map((c, n) => stageOf(c, frame, n, this)));
     $('stage').classList.toggle('two', this.columns.length > 1);
     this.markFilms();
+    storms.mark(this);
   },
 
   drawStrip() {
@@ -172,7 +180,7 @@ function headOf(c, n, v) {
     if (seen[i]) alike.set(key, [...(alike.get(key) || []), {...s, number: i + 1}]);
   });
   const list = [...alike.values()].map(all => el('li', {}, el('details', {}, el('summary', {}, all.map(s => [el('b.flag', {}, String(s.number)), ' ']), el('b', {}, all[0].name), el('span.soft', {}, all[0].follows < 0 ? ' the cause' : ` follows from ${all[0].follows + 1}`)),
-    all.map(s => el('p', {}, el('b.flag', {}, String(s.number)), ' ', s.why, ' ', c.h && el('button', {type: 'button', onclick: () => v.to(frameAt(v.frames, n, Math.max(0, ...s.events)))}, 'go to ' + stamp(s.at)))))));
+    all.map(s => el('p', {}, el('b.flag', {}, String(s.number)), ' ', s.why, ' ', c.h && el('button', {type: 'button', onclick: () => v.toEvent(n, Math.max(0, ...s.events))}, 'go to ' + stamp(s.at)))))));
   const cell = c.cell;
   return el('article.head.' + c.item.cls, {},
     el('h2', {}, el('span', {}, c.lock.name), ' ', el('b.tag.' + (told ? c.item.cls : 'na'), {}, told ? CLASS_WORDS[c.item.cls] : 'what happens next?'), told ? extras(c) : ''),
@@ -181,7 +189,7 @@ function headOf(c, n, v) {
     c.lock.bug && told ? el('p.bug', {}, el('b', {}, c.item.cls === 'safe' ? 'Its bug does not show here: ' : 'The bug: '), c.lock.bug) : '',
     told ? el('p.verdict', {}, c.item.cls === 'safe' ? 'Safe: nothing went wrong.' : cell.finding) : '',
     told && cell.breaks ? el('p', {}, 'It breaks the promise ', el('b', {}, cell.breaks), '.') : '',
-    list.length ? el('ol.symptoms', {}, list) : '');
+    c.item.storm && list.length ? storms.list(symptoms, list) : list.length ? el('ol.symptoms', {}, list) : '');
 }
 
 // extras is what is known of a cell besides.
@@ -190,7 +198,7 @@ function extras(c) {
     if (cell.outcome) rows.push(cell.outcome);
   else if (c.item.cls === 'broken') rows.push('as expected');
   for (const text of [cell.storm, cell.data, cell.trouble, ...(cell.stalls || []).map(s => 'tried again at half speed: ' + s)]) if (text) rows.push(text);
-  const left = c.h ? c.h.events.reduce((sum, e) => sum + (e.count || 0), 0) : 0;
+  const left = c.h && !c.item.storm ? c.h.events.reduce((sum, e) => sum + (e.count || 0), 0) : 0;
   if (left) rows.push(`${plural(left, 'event is', 'events are')} left out here`);
   return el('span.soft', {}, rows.join('; '), rows.length && cell.where ? '; ' : '', cell.where ? el('a', {href: encodeURI(cell.where)}, 'history') : '');
 }

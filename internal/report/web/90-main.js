@@ -50,6 +50,7 @@ async function main() {
   addEventListener('keydown', e => { if (!$('cell').hidden) viewer.key(e); });
   let waiting = 0;
   addEventListener('resize', () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(redraw); });
+  await storms.init();
   await route();
   document.documentElement.dataset.ready = location.hash || '#';
   performance.mark('ready');

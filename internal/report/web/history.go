@@ -22,27 +22,53 @@ import (
 //	f  faults [kind, target, what, from, to, lanes]
 //	t  what commands did to keys [event, server, key, effect, owner]
 
-// encoder writes a history.
-type encoder struct {
-	b     []byte
-	names map[string]int
-	list  []string
-	room  history.Room
-	kept  []int         // how many of the events before each are kept
-	at    time.Duration // of the event before
+// History is a history for the page, but for the events that are not kept.
+type History struct {
+	all  *timeline.Timeline
+	keep []bool
+	kept []int // how many of the events before each are kept
+}
+
+// NewHistory is a history of which some events are kept.
+func NewHistory(t *timeline.Timeline, keep []bool) *History {
+	h := &History{t, keep, make([]int, len(keep)+1)}
+	for i, on := range keep {
+		h.kept[i+1] = h.kept[i]
+		if on {
+			h.kept[i+1]++
+		}
+	}
+	return h
 }
 
 // AppendHistory writes a history as the page reads it, but for the events that are not kept.
 func AppendHistory(b []byte, t *timeline.Timeline, keep []bool) []byte {
-	e := &encoder{b: b, names: map[string]int{}, kept: make([]int, len(keep)+1)}
-	for i, on := range keep {
-		e.kept[i+1] = e.kept[i]
-		if on {
-			e.kept[i+1]++
-		}
-	}
+	return NewHistory(t, keep).Append(b, Piece{To: len(keep)})
+}
+
+// Piece is a part of a history: the events from From on, up to To.
+type Piece struct {
+	From, To int
+	// Before are earlier events, in order, without which a reader does not know what is so when the piece begins.
+	Before []int
+}
+
+// encoder writes a piece of a history.
+type encoder struct {
+	*History
+	Piece
+	b     []byte
+	names map[string]int
+	list  []string
+	room  history.Room
+	at    time.Duration // of the event before
+}
+
+// Append writes a piece as the page reads it. What is left out between its last event and the next piece is not counted.
+func (h *History) Append(b []byte, p Piece) []byte {
+	e, t := &encoder{History: h, Piece: p, b: b, names: map[string]int{}}, h.all
 	e.b = append(e.b, `{"e":`...)
-	e.events(t.Events, keep)
+	e.events()
 	e.spans(t)
 	e.lanes("c", e.shown(t.Clients))
 	e.lanes("s", t.Servers)
@@ -69,22 +95,31 @@ func (e *encoder) lanes(key string, names []string) {
 	e.close()
 }
 
-func (e *encoder) events(events []history.Event, keep []bool) {
+func (e *encoder) events() {
 	e.open()
-	left := 0
-	for i := range events {
-		if !keep[i] {
-			left++
-			continue
+	next := 0 // the event after those that are written or left out
+	skip := func(to int) {
+		if to > next {
+			e.int(int64(to - next))
 		}
-		if left > 0 {
-			e.int(int64(left))
-			left = 0
-		}
-		e.event(&events[i])
+		next = to
 	}
-	if left > 0 {
-		e.int(int64(left))
+	write := func(i int) {
+		skip(i)
+		e.event(&e.all.Events[i])
+		next++
+	}
+	for _, i := range e.Before {
+		write(i)
+	}
+	skip(e.From)
+	for i := e.From; i < e.To; i++ {
+		if e.keep[i] {
+			write(i)
+		}
+	}
+	if e.To == len(e.keep) {
+		skip(e.To)
 	}
 	e.close()
 }
@@ -205,9 +240,9 @@ func (e *encoder) spans(t *timeline.Timeline) {
 	e.key("t")
 	e.open()
 	for _, touch := range t.Touches {
-		if touch.Effect != history.EffectNone && e.kept[touch.Event+1] > e.kept[touch.Event] {
+		if i := touch.Event; touch.Effect != history.EffectNone && e.From <= i && i < e.To && e.keep[i] {
 			e.open()
-			e.int(int64(touch.Event))
+			e.int(int64(i))
 			e.name(touch.Server)
 			e.name(touch.Key)
 			e.int(int64(touch.Effect))
@@ -220,8 +255,7 @@ func (e *encoder) spans(t *timeline.Timeline) {
 
 // shows says whether an event that is kept lies within a span, or beside one of its ends.
 func (e *encoder) shows(s timeline.Span) bool {
-	last := len(e.kept) - 1
-	from, to := max(0, int(s.From)-1), min(last, int(math.Ceil(s.To))+1)
+	from, to := max(e.From, int(s.From)-1), min(e.To, int(math.Ceil(s.To))+1)
 	return from < to && e.kept[to] > e.kept[from]
 }
 

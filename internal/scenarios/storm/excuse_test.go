@@ -1083,6 +1083,20 @@ func TestShorten(t *testing.T) {
 	}
 }
 
+// TestSeen: when anomalies of each sort were seen, those included that are not kept; one in a tenth of a second stands for all.
+func TestSeen(t *testing.T) {
+	var all []checker.Anomaly
+	for _, at := range []time.Duration{500, 120, 150, 199, 200, 500} {
+		all = append(all, checker.Anomaly{Name: checker.DoubleHolder, At: at * ms})
+	}
+	all = append(all, checker.Anomaly{Name: checker.DoubleHolder, Beyond: "x", At: 130 * ms}, checker.Anomaly{Name: checker.StaleWrite, At: 7 * ms})
+	require.Equal(t, []record.Seen{
+		{Name: checker.DoubleHolder, At: []int64{120, 200, 500}},
+		{Name: checker.DoubleHolder, Beyond: true, At: []int64{130}},
+		{Name: checker.StaleWrite, At: []int64{7}},
+	}, seen(all))
+}
+
 // TestFirst: after how long, and at which answer, the first promise was broken.
 func TestFirst(t *testing.T) {
 	m := &made{}

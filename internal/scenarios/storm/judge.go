@@ -13,10 +13,6 @@ import (
 	"github.com/locklab/locklab/internal/record"
 )
 
-// maxPerName is how many anomalies of one name a verdict keeps of those that the lock does not promise to prevent, and how many
-// of those that break a promise.
-const maxPerName = 8
-
 // maxAnomalies keeps a judge from running out of memory. It is this large because the first anomaly that breaks a promise may come after
 // many that do not.
 const maxAnomalies = 100_000
@@ -89,23 +85,11 @@ func Excuse(v checker.Verdict, events []history.Event, contract Contract, summar
 	case byHost != "":
 		return checker.Verdict{Kind: checker.Undecided, Reason: byHost}, &summary
 	}
-	v.Anomalies = shorten(v.Anomalies)
-	return v, &summary
-}
-
-// shorten keeps the first anomalies of each sort, those that break a promise before the others.
-func shorten(all []checker.Anomaly) []checker.Anomaly {
-	var kept []checker.Anomaly
-	for _, excused := range []bool{false, true} {
-		counts := map[checker.Name]int{}
-		for _, a := range all {
-			if counts[a.Name] < maxPerName && (a.Beyond != "") == excused {
-				counts[a.Name]++
-				kept = append(kept, a)
-			}
-		}
+	all := v.Anomalies
+	if v.Anomalies = shorten(all); len(v.Anomalies) < len(all) {
+		summary.Seen = seen(all)
 	}
-	return kept
+	return v, &summary
 }
 
 // promised is what a lock must promise to be blamed for an anomaly. Others no lock may show.
