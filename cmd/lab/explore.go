@@ -61,7 +61,7 @@ Without a flag for a fault, every kind may strike, up to --max-faults together;
 with some, only these. The lease is 1.2 s of the model's time.
 
 With --all it finds the fewest faults of each kind that break each lock, or each
-of those named, and compares that with the table in docs/breaking-points.md. Its
+of those named, and compares that with docs/tables/breaking-points.md. Its
 searches are smaller than those of the table, so they may know less, unless
 --limit states=6000000. With --update, the lines of other locks stay.
 
@@ -134,7 +134,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded, redis-server, replicated or zookeeper (default: embedded; zookeeper for a lock on one)")
 	shown.IntVar(&f.count, "count", 1, "replay `N` times")
 	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")
-	shown.BoolVar(&f.assumptions, "assumptions", false, "list all that the result rests on; docs/explorer.md has it, too")
+	shown.BoolVar(&f.assumptions, "assumptions", false, "list all that the result rests on; docs/tables/assumptions.md has it, too")
 	shown.BoolVarP(&f.verbose, "verbose", "v", false, "show every step, and all that the result rests on")
 	shown.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
 	shown.BoolVar(&f.update, "update", false, "with --all: write the table to internal/sim/points/breaking.txt, for review")

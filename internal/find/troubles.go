@@ -21,7 +21,7 @@ func (t Trouble) Names() []checker.Name {
 	return names
 }
 
-// Troubles are the rows of docs/troubles.md, in the order of the articles. To add one is to add a line; the page and the verdicts in it are generated.
+// Troubles are the rows of docs/tables/troubles.md, in the order of the articles. To add one is to add a line; the page and the verdicts in it are generated.
 func Troubles() []Trouble {
 	return []Trouble{
 		{"A1", "a crashed holder blocks everybody for ever", "holder-crashes", "setnx-del", "stuck-lock", "setpx-lua"},

@@ -16,7 +16,7 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// TestTroubles holds docs/troubles.md against its rows, and these against the reviewed matrix.
+// TestTroubles holds docs/tables/troubles.md against its rows, and these against the reviewed matrix.
 func TestTroubles(t *testing.T) {
 	r := readReviewed(t)
 	var b strings.Builder
@@ -24,7 +24,7 @@ func TestTroubles(t *testing.T) {
 	for _, row := range find.Troubles() {
 		b.WriteString(troubleLine(r, row))
 	}
-	holdPart(t, "../../docs/troubles.md", fromMatrix, b.String())
+	holdPart(t, "../../docs/tables/troubles.md", fromMatrix, b.String())
 }
 
 // troubleLine checks a row and words it.
