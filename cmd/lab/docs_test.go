@@ -60,3 +60,33 @@ func TestCounterexampleInReadme(t *testing.T) {
 	took := regexp.MustCompile(`in \S+ \(\d+/s\)`)
 	assert.Equal(t, took.ReplaceAllString(stdout.String(), "in T"), took.ReplaceAllString(shown[2], "in T"), "put what %s prints into README.md", shown[1])
 }
+
+// TestOutputInDocs runs the commands of docs/first-hour.md that begin with a dollar sign, in their order in one directory, and compares what they print. A line
+// "…" stands for the rest.
+func TestOutputInDocs(t *testing.T) {
+	const path = "../../docs/first-hour.md"
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	page, err := filepath.Abs(path)
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	took := regexp.MustCompile(`[0-9.]+m?s\n`)
+	seen := 0
+	text = regexp.MustCompile("(?s)```\n\\$ lab ([^\n]+)\n(.*?)…\n```").ReplaceAllFunc(text, func(block []byte) []byte {
+		seen++
+		shown := regexp.MustCompile("(?s)```\n\\$ lab ([^\n]+)\n(.*?)…\n```").FindSubmatch(block)
+		var stdout, stderr bytes.Buffer
+		run(t.Context(), strings.Fields(string(shown[1])), strings.NewReader(""), &stdout, &stderr)
+		require.Empty(t, stderr.String())
+		lines := strings.SplitAfter(stdout.String(), "\n")
+		printed := strings.Join(lines[:min(len(lines), bytes.Count(shown[2], []byte("\n")))], "")
+		if !*update {
+			assert.Equal(t, took.ReplaceAllString(printed, "T\n"), took.ReplaceAllString(string(shown[2]), "T\n"), "lab %s; run go test ./cmd/lab -run TestOutputInDocs -update", shown[1])
+		}
+		return []byte("```\n$ lab " + string(shown[1]) + "\n" + printed + "…\n```")
+	})
+	assert.Equal(t, 3, seen)
+	if *update {
+		require.NoError(t, os.WriteFile(page, text, 0o644))
+	}
+}
