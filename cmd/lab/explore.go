@@ -71,8 +71,8 @@ processes; --world sim plays it in the model, and --out writes it. With --all
 
 Exit codes: 0 as expected, also for a broken lock that should break; 1 a
 surprise, or a replay that showed something else; 2 unknown: a limit stopped the
-search, the lock was never held, it goes by what the search does not follow, or
-the host stalled during a replay; 3 the lab
+search, the lock was never held, it did something that the model cannot follow,
+or the host stalled during a replay; 3 the lab
 failed, or the lock cannot be explored.`,
 		Example: `  lab explore getset
   lab explore setpx-lua --clients 3 --rounds 2 --pauses 1 --crashes 1

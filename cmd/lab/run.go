@@ -129,14 +129,14 @@ and compares the verdicts with what is expected. Without arguments it is a tour
 of a few seconds; --all is the whole suite.
 
 Beside a locklab.toml (docs/configuration.md) it runs the suite that the file
-describes; flags and arguments go before the file.
+describes; flags and arguments override the file.
 
 By default the lab brings its own server (miniredis) and its own toxiproxy, and
 runs each client in a process of its own.
 
 --world sim plays the same scripts in a model: the locks' own code and models of
-Redis and ZooKeeper in one process, in virtual time. That takes seconds and
-comes out the same every time.
+Redis and ZooKeeper in one process, in virtual time. That takes seconds, and
+the result is the same every time.
 
 Results go to runs/<time>-<id>; runs/latest points to the newest.`,
 		Example: `  lab run

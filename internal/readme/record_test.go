@@ -49,7 +49,7 @@ func TestTrackRecord(t *testing.T) {
 		require.True(t, ok, "%s %s", name, client)
 		assert.Equal(t, anomalies, names(seen.Names()), "%s %s", name, client)
 	}
-	table, _, _ := strings.Cut(string(text), "\n## In storms")
+	table, _, _ := strings.Cut(string(text), "\n## What goes wrong")
 	assert.Equal(t, strings.Count(table, "\n| ")-2, len(rows), "rows that cannot be read")
 	assert.Contains(t, string(text), fmt.Sprintf("Of the %d rows %d were found", len(rows), bySuite))
 }
