@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,31 +62,53 @@ func TestCounterexampleInReadme(t *testing.T) {
 	assert.Equal(t, took.ReplaceAllString(stdout.String(), "in T"), took.ReplaceAllString(shown[2], "in T"), "put what %s prints into README.md", shown[1])
 }
 
-// TestOutputInDocs runs the commands of docs/first-hour.md that begin with a dollar sign, in their order in one directory, and compares what they print. A line
-// "…" stands for the rest.
-func TestOutputInDocs(t *testing.T) {
-	const path = "../../docs/first-hour.md"
-	text, err := os.ReadFile(path)
+// TestFirstHour carries out the commands of docs/first-hour.md in their order in one directory, but for those that start processes. What a command that
+// begins with a dollar sign prints is on the page; a line "…" stands for the rest.
+func TestFirstHour(t *testing.T) {
+	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	page, err := filepath.Abs(path)
+	page := filepath.Join(root, "docs", "first-hour.md")
+	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
 	took := regexp.MustCompile(`[0-9.]+m?s\n`)
-	seen := 0
-	text = regexp.MustCompile("(?s)```\n\\$ lab ([^\n]+)\n(.*?)…\n```").ReplaceAllFunc(text, func(block []byte) []byte {
-		seen++
-		shown := regexp.MustCompile("(?s)```\n\\$ lab ([^\n]+)\n(.*?)…\n```").FindSubmatch(block)
-		var stdout, stderr bytes.Buffer
-		run(t.Context(), strings.Fields(string(shown[1])), strings.NewReader(""), &stdout, &stderr)
-		require.Empty(t, stderr.String())
-		lines := strings.SplitAfter(stdout.String(), "\n")
-		printed := strings.Join(lines[:min(len(lines), bytes.Count(shown[2], []byte("\n")))], "")
-		if !*update {
-			assert.Equal(t, took.ReplaceAllString(printed, "T\n"), took.ReplaceAllString(string(shown[2]), "T\n"), "lab %s; run go test ./cmd/lab -run TestOutputInDocs -update", shown[1])
+	ran, shown := 0, 0
+	text = regexp.MustCompile("(?s)```\n.*?\n```").ReplaceAllFunc(text, func(block []byte) []byte {
+		lines := strings.Split(strings.Trim(string(block), "`\n"), "\n")
+		for i, line := range lines {
+			command, _, _ := strings.Cut(strings.TrimPrefix(line, "$ "), " #")
+			words := strings.Fields(command)
+			switch command = strings.TrimSpace(command); {
+			case command == "lab run", command == "lab doctor", strings.HasPrefix(command, "go install"):
+				continue
+			case strings.HasPrefix(command, "cp "):
+				require.NoError(t, os.CopyFS(".", os.DirFS(filepath.Join(root, filepath.Dir(words[1])))))
+				require.NoError(t, os.Rename(filepath.Base(words[1]), words[2]))
+				continue
+			case !strings.HasPrefix(command, "lab "):
+				continue
+			}
+			ran++
+			var stdout, stderr bytes.Buffer
+			assert.Zero(t, run(t.Context(), words[1:], strings.NewReader(""), &stdout, &stderr), command)
+			require.Empty(t, stderr.String(), command)
+			if line[0] != '$' {
+				continue
+			}
+			shown++
+			rest := slices.Index(lines, "…")
+			require.Positive(t, rest, command)
+			printed := strings.Split(stdout.String(), "\n")[:rest-i-1]
+			if !*update {
+				want, got := strings.Join(lines[i+1:rest], "\n")+"\n", strings.Join(printed, "\n")+"\n"
+				assert.Equal(t, took.ReplaceAllString(got, "T\n"), took.ReplaceAllString(want, "T\n"), "%s: run go test ./cmd/lab -run TestFirstHour -update", command)
+			}
+			copy(lines[i+1:rest], printed)
 		}
-		return []byte("```\n$ lab " + string(shown[1]) + "\n" + printed + "…\n```")
+		return []byte("```\n" + strings.Join(lines, "\n") + "\n```")
 	})
-	assert.Equal(t, 3, seen)
+	assert.GreaterOrEqual(t, ran, 7)
+	assert.Equal(t, 3, shown)
 	if *update {
 		require.NoError(t, os.WriteFile(page, text, 0o644))
 	}
