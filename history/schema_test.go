@@ -30,7 +30,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	s, err := compiler.Compile(filepath.Join("..", "docs", "history.schema.json"))
+	s, err := compiler.Compile(filepath.Join("..", "docs", "tables", "history.schema.json"))
 	require.NoError(t, err)
 	return s
 }

@@ -74,7 +74,7 @@ func ExampleClassify() {
 	// unknown
 }
 
-// Promises by the words of docs/protocol.md.
+// Promises by the words of docs/tables/protocol.md.
 func ExampleParsePromises() {
 	promises, err := impls.ParsePromises([]string{"release-by-owner", "crash-safe"})
 	if err != nil {

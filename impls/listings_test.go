@@ -49,7 +49,7 @@ func TestListings(t *testing.T) {
 }
 
 func listingRows(t *testing.T) (rows [][]string) {
-	text, err := os.ReadFile("../docs/listings.md")
+	text, err := os.ReadFile("../docs/tables/listings.md")
 	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
 		if cells := strings.Split(strings.Trim(line, "|\n"), " | "); len(cells) == 5 && strings.HasPrefix(line, "| 00") {

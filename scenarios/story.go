@@ -79,7 +79,7 @@ func checkStep(step Step, lease time.Duration) error {
 	possible := possibleResults(step)
 	for _, want := range step.Want {
 		if !slices.Contains(possible, want) {
-			return fmt.Errorf("this step cannot come to %q; possible here: %s", want, strings.Join(stringsOf(possible), ", "))
+			return fmt.Errorf("this step cannot end with %q; possible here: %s", want, strings.Join(stringsOf(possible), ", "))
 		}
 	}
 	return nil

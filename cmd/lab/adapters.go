@@ -23,7 +23,7 @@ func newAdapters() *cobra.Command {
 the library with its version, the options, and whether the client can run on this
 machine or what is missing. With a name it says how to run that one.
 
-docs/scorecard.md has what came of them.`,
+docs/tables/scorecard.md has their verdicts.`,
 		Example:           "  lab adapters\n  lab adapters redsync",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(adapterNames(), cobra.ShellCompDirectiveNoFileComp),

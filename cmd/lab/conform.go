@@ -69,7 +69,7 @@ func writeConformance(w io.Writer, checked lab.Conformance, command string) erro
 		switch {
 		case r.Breach != nil:
 			fmt.Fprintf(&b, "FAILED   %-28s %s\n", r.Name, r.About)
-			fmt.Fprintf(&b, "         %s\n         docs/protocol.md: %s\n", report.Clean(r.Breach.What), r.Breach.Rule)
+			fmt.Fprintf(&b, "         %s\n         docs/tables/protocol.md: %s\n", report.Clean(r.Breach.What), r.Breach.Rule)
 		case r.Lock != "":
 			fmt.Fprintf(&b, "LOCK     %-28s %s\n", r.Name, report.Clean(r.Lock))
 		case r.Skipped != "":

@@ -19,8 +19,8 @@ func newDiff() *cobra.Command {
 		Use:   "diff OLD NEW",
 		Short: "Say which cells of two saved runs differ",
 		Long: `Diff compares the verdicts of two saved runs, each a directory or its run.json,
-and lists the cells that came out differently, that only NEW has, and that only
-OLD has. Equal changes are one group. Reasons, times and histories do not count;
+and lists the cells whose verdicts differ, that only NEW has, and that only OLD
+has. Equal changes are one group. Reasons, times and histories do not count;
 lab check says whether a run's verdicts are still those of its histories.
 
 The exit code is 0 if no cell differs, 1 if one does, and 64 if a run cannot be

@@ -31,7 +31,7 @@ func newDoctor() *cobra.Command {
 
 With --client it holds some thirty conversations with a client of yours: each verb,
 cancel, broken links, two handles, errors of the server. Each failure names the
-sentence of docs/protocol.md that the client breaks. That is about the adapter:
+sentence of docs/tables/protocol.md that the client breaks. That is about the adapter:
 what the lock is worth, lab run says.`,
 		Example: "  lab doctor\n  lab doctor --client 'python3 mylock.py'",
 		Args:    noArgs,

@@ -61,7 +61,7 @@ Without a flag for a fault, every kind may strike, up to --max-faults together;
 with some, only these. The lease is 1.2 s of the model's time.
 
 With --all it finds the fewest faults of each kind that break each lock, or each
-of those named, and compares that with the table in docs/breaking-points.md. Its
+of those named, and compares that with docs/tables/breaking-points.md. Its
 searches are smaller than those of the table, so they may know less, unless
 --limit states=6000000. With --update, the lines of other locks stay.
 
@@ -71,8 +71,8 @@ processes; --world sim plays it in the model, and --out writes it. With --all
 
 Exit codes: 0 as expected, also for a broken lock that should break; 1 a
 surprise, or a replay that showed something else; 2 unknown: a limit stopped the
-search, the lock was never held, it goes by what the search does not follow, or
-the host stalled during a replay; 3 the lab
+search, the lock was never held, it did something that the model cannot follow,
+or the host stalled during a replay; 3 the lab
 failed, or the lock cannot be explored.`,
 		Example: `  lab explore getset
   lab explore setpx-lua --clients 3 --rounds 2 --pauses 1 --crashes 1
@@ -134,7 +134,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded, redis-server, replicated or zookeeper (default: embedded; zookeeper for a lock on one)")
 	shown.IntVar(&f.count, "count", 1, "replay `N` times")
 	shown.BoolVar(&f.json, "json", false, "write one JSON object instead of text")
-	shown.BoolVar(&f.assumptions, "assumptions", false, "list all that the result rests on; docs/explorer.md has it, too")
+	shown.BoolVar(&f.assumptions, "assumptions", false, "list all that the result rests on; docs/tables/assumptions.md has it, too")
 	shown.BoolVarP(&f.verbose, "verbose", "v", false, "show every step, and all that the result rests on")
 	shown.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
 	shown.BoolVar(&f.update, "update", false, "with --all: write the table to internal/sim/points/breaking.txt, for review")

@@ -113,14 +113,14 @@ func (s *screen) conclusion(e *lab.Exploration, opts exploreOptions) {
 	case r.Found != nil:
 		s.line("BROKEN: %s", found(r.Found))
 	case r.Doubt != "":
-		s.line("NOT SHOWN: nothing is wrong within these bounds, but the lock goes by what the search does not follow")
+		s.line("NOT SHOWN: the lock did something that the model cannot follow. No verdict")
 		s.field("noticed", "%s", r.Doubt)
 	case !r.Complete():
 		s.line("NOT COMPLETE: stopped at the limit of %s", r.Limit)
 		s.field("searched", "%s; %s", searched(r.Progress), [...]string{"no counterexample", "no promise was broken"}[min(len(r.Excused), 1)])
 		s.field("go on", "%s", smaller(e.Config, "a larger --limit"))
 	case r.Vacuous() && r.Unnamed && slices.Contains(r.Coverage, "held"):
-		s.line("VACUOUS: nothing is wrong within these bounds, but nothing was ever under the lock's key, so whose the lock is was not judged")
+		s.line("VACUOUS: nothing is wrong within these bounds, but the lock's key was never set, so its owner was not judged")
 	case r.Vacuous():
 		s.line("VACUOUS: nothing is wrong within these bounds, but the lock was never held")
 	case len(unstruck) > 0:

@@ -26,8 +26,8 @@ func newFmt() *cobra.Command {
 		Short: "Lay out scripts in their canonical form",
 		Long: `Fmt lays scripts out as gofmt does Go: words and blanks are made canonical, and
 comments, blank lines and the order of lines stay. Without files it reads stdin;
-of a directory it takes every .lab file below. Without a flag it prints what
-comes out.`,
+of a directory it takes every .lab file below. Without a flag it prints the
+result.`,
 		Example: "  lab fmt -l .\n  lab fmt -d race.lab\n  lab fmt -w races",
 		RunE:    flags.run,
 	}

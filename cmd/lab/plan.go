@@ -130,7 +130,7 @@ func (f *runFlags) struckBy(scripts []*scenarios.Script) ([]*scenarios.Script, e
 	}
 	for _, name := range f.faults {
 		if !slices.Contains(known, name) {
-			return nil, unknown("faults", name, known, "docs/faults.md lists them")
+			return nil, unknown("faults", name, known, "docs/tables/faults.md lists them")
 		}
 	}
 	left := slices.DeleteFunc(slices.Clone(scripts), func(script *scenarios.Script) bool {

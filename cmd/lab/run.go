@@ -129,14 +129,14 @@ and compares the verdicts with what is expected. Without arguments it is a tour
 of a few seconds; --all is the whole suite.
 
 Beside a locklab.toml (docs/configuration.md) it runs the suite that the file
-describes; flags and arguments go before the file.
+describes; flags and arguments override the file.
 
 By default the lab brings its own server (miniredis) and its own toxiproxy, and
 runs each client in a process of its own.
 
 --world sim plays the same scripts in a model: the locks' own code and models of
-Redis and ZooKeeper in one process, in virtual time. That takes seconds and
-comes out the same every time.
+Redis and ZooKeeper in one process, in virtual time. That takes seconds, and
+the result is the same every time.
 
 Results go to runs/<time>-<id>; runs/latest points to the newest.`,
 		Example: `  lab run
@@ -182,7 +182,7 @@ func (f *runFlags) groups() []flagGroup {
 	what.BoolVar(&f.all, "all", false, "every scenario with every lock")
 	what.StringSliceVar(&f.locks, "lock", nil, "test the locks `NAMES` (default: all)")
 	what.StringArrayVar(&f.programs, "client", nil, "test your own client, started by `COMMAND`; it speaks docs/protocol.md; may be repeated")
-	what.StringSliceVar(&f.faults, "faults", nil, "only scenarios in which no other `KINDS` of faults strike, or none; see docs/faults.md")
+	what.StringSliceVar(&f.faults, "faults", nil, "only scenarios in which no other `KINDS` of faults strike, or none; see docs/tables/faults.md")
 	what.StringVar(&f.World, "world", lab.Live, "`WORLD` is live (processes, sockets, Redis) or sim (a model, in virtual time)")
 	f.bindWork(what)
 	what.IntVar(&f.count, "count", 1, "run each cell `N` times and list the cells whose verdicts differ")
@@ -218,7 +218,7 @@ func (f *runFlags) bindWork(flags *pflag.FlagSet) {
 }
 
 func (f *judgedFlags) bind(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.promises, "promises", nil, "with --client: judge it by these `PROMISES` (docs/protocol.md), whatever its hello says")
+	flags.StringSliceVar(&f.promises, "promises", nil, "with --client: judge it by these `PROMISES` (docs/tables/protocol.md), whatever its hello says")
 }
 
 func flagSet() *pflag.FlagSet {

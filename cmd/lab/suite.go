@@ -196,7 +196,7 @@ func (s *suiteRun) check(key suite.Key) error {
 	if key.Name == "out" {
 		return s.wrong(key, "out is for one run, and this file is for many; runs = %s keeps each in a directory of its own", tomlText(key.Value))
 	}
-	return s.wrong(key, "%v", unknown("key", key.Name, known, "docs/configuration.md lists the keys"))
+	return s.wrong(key, "%v", unknown("key", key.Name, known, "docs/tables/configuration.md lists the keys"))
 }
 
 // set gives a flag the value of a key.

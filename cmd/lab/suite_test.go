@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -59,7 +58,7 @@ func TestConfigurationPage(t *testing.T) {
 		r := rows[name]
 		want += fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, r.commands, r.takes, r.meaning)
 	}
-	const path, begin, end = "../../docs/configuration.md", "-run TestConfigurationPage -update -->\n", "<!-- end of what is generated -->\n"
+	const path, begin, end = "../../docs/tables/configuration.md", "-run TestConfigurationPage -update -->\n", "<!-- end of what is generated -->\n"
 	page, err := os.ReadFile(path)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(page), begin)
@@ -90,8 +89,7 @@ func TestSuiteExample(t *testing.T) {
 
 // TestSuiteInDocs: the examples of the pages are read.
 func TestSuiteInDocs(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
-	require.NoError(t, err)
+	pages := docPages(t)
 	seen := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)

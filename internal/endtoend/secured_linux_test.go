@@ -24,7 +24,7 @@ import (
 // hush is a password that no file, screen or list of processes may have.
 const hush = "hush-hush@never/shown"
 
-// leastRights is the ACL rule of docs/servers.md.
+// leastRights is the ACL rule of docs/your-server.md.
 const leastRights = "resetchannels &*locklab:* ~*locklab:* -@all +@read +@write +@scripting +@transaction +@pubsub +@connection +info"
 
 // secured has the neighbours ask for a password, know a user with the rights that the lab needs, and listen with TLS as well. It returns that address.
@@ -157,5 +157,5 @@ func TestKilledLabAtASecuredServer(t *testing.T) {
 
 // TestTheRuleIsDocumented: the rights that these tests give the lab's user are those that the documentation names.
 func TestTheRuleIsDocumented(t *testing.T) {
-	assert.Contains(t, read(t, filepath.Join("..", "..", "docs", "servers.md")), leastRights)
+	assert.Contains(t, read(t, filepath.Join("..", "..", "docs", "your-server.md")), leastRights)
 }

@@ -1,6 +1,6 @@
 // Package find finds scenarios by words: of a race, a fault, a command, an article or its author, in English or in the Chinese of the articles.
 //
-// It owns the index, its weights and its synonyms, and the rows of docs/troubles.md: where to see what the articles tell of. It must not know a screen or
+// It owns the index, its weights and its synonyms, and the rows of docs/tables/troubles.md: where to see what the articles tell of. It must not know a screen or
 // a run.
 package find
 

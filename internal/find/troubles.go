@@ -21,7 +21,7 @@ func (t Trouble) Names() []checker.Name {
 	return names
 }
 
-// Troubles are the rows of docs/troubles.md, in the order of the articles. To add one is to add a line; the page and the verdicts in it are generated.
+// Troubles are the rows of docs/tables/troubles.md, in the order of the articles. To add one is to add a line; the page and the verdicts in it are generated.
 func Troubles() []Trouble {
 	return []Trouble{
 		{"A1", "a crashed holder blocks everybody for ever", "holder-crashes", "setnx-del", "stuck-lock", "setpx-lua"},
@@ -35,18 +35,18 @@ func Troubles() []Trouble {
 		{"A3", "check before the critical step: a false alarm after an overwrite", "both-judge-expired", "getset", "false-alarm", "getset-published"},
 		{"A3", "★ to check narrows the window and does not close it", "checked-then-stopped", "getset", "stale-write, lost-update", "fenced"},
 		{"A3", "★ nil from GET, way (2): GETSET overwrites a fresh, live lock, which its holder cannot release", "nil-taken-for-expired", "getset-nil-expired", "overwrite, unreleasable, false-alarm", "getset"},
-		{"A3", "nil from GETSET: compared for equality only, a lock that is held counts as lost, and everybody waits", "released-between-get-and-getset", "getset-nil-lost", "ghost-lock", "getset"},
+		{"A3", "nil from GETSET: compared for equality only, a lock that is held counts as lost, and all clients wait", "released-between-get-and-getset", "getset-nil-lost", "ghost-lock", "getset"},
 		{"A3", "★ release in three steps: between GET and DEL the lease ends and another takes over", "stopped-between-check-and-delete", "getset", "double-holder, wrongful-delete", "setpx-lua"},
 		{"A3 code", "★ the lease in ms times 1,000 is called ns: it ends 1,000 times too early", "asked-for-half-a-lease", "getset-published/short-lease", "double-holder, early-grant", "getset"},
 		{"A3", "nil from GETSET counts as lost, nil from GET as expired: the ghost lock is overwritten by another one", "both-read-nil", "getset-nil-lost/nil-lost+nil-expired", "ghost-lock", "getset-nil-expired"},
 		{"A3 code", "★ nanoTime: a dead holder's value from a machine that has been up longer blocks for the difference", "dead-holder-clock-ahead", "getset-published", "stuck-lock", "setpx-lua"},
 		{"A3 code", "★ nanoTime: a value from a machine up shorter is taken at once while it is live", "clock-behind", "getset-published", "double-holder, early-grant", "setpx-lua"},
-		{"A3 code", "★ the retry after nil from GET throws its result away, and a null pointer out of acquire: the waiter does not go on", "released-between-setnx-and-get", "getset-published/lost-retry", "ghost-lock", "getset"},
+		{"A3 code", "★ the retry after nil from GET throws its result away, and acquire fails with a null pointer: the waiter does not go on", "released-between-setnx-and-get", "getset-published/lost-retry", "ghost-lock", "getset"},
 		{"A3 code", "★ two locks are equal if they end at the same time: a release that is asked again deletes the next one's", "release-tried-again", "getset-published/equal-stamps", "double-holder, wrongful-delete", "getset"},
 		{"A3 code", "★ isLocked asks only local memory and clock", "check-after-takeover", "getset-published/local-check", "stale-write, lost-update", "getset"},
 		{"A3 code", "★ the value of GETSET is made before SETNX: after a slow try the lease has ended when it is written", "late-takeover", "getset-published/stale-stamp", "double-holder, early-grant", "getset"},
-		{"A3 code", "★ release forgets the token before DEL and reports nothing: after an error nobody can release", "release-broken-off-clock-ahead", "getset-published/forgets-first", "stuck-lock", "getset"},
-		{"A3 code", "★ a client asks for such a release again, is told ok, and the lock stays for the rest of its lease", "release-broken-off", "getset-published/forgets-first", "unreleasable", "getset"},
+		{"A3 code", "★ release forgets the token before DEL and reports nothing: after an error no client can release", "release-broken-off-clock-ahead", "getset-published/forgets-first", "stuck-lock", "getset"},
+		{"A3 code", "★ a client asks for such a release again and gets ok, but the lock stays for the rest of its lease", "release-broken-off", "getset-published/forgets-first", "unreleasable", "getset"},
 		{"A3 code", "★ the token lies in a static thread-local: a second lock overwrites the first one's", "second-lock-overwrites-token", "getset-published/shared-token", "unreleasable", "getset"},
 
 		{"A4", "a plain DEL removes the lock of the next holder", "work-longer-than-lease", "setpx-del", "wrongful-delete", "setpx-lua"},
@@ -95,7 +95,7 @@ func Troubles() []Trouble {
 
 		{"A8", "the lock outlives its lease while its holder works, and ends with its process", "work-longer-than-lease", "setpx-lua", "double-holder, lost-update", "redisson-watchdog"},
 		{"A8", "★ one failed renewal is the last: the lease ends under the holder, who is not told", "renewal-reply-lost", "redisson-watchdog", "double-holder, lost-update", "watchdog"},
-		{"A8", "★ a loss that nobody is told of", "cut-off-past-lease", "redisson-watchdog", "double-holder", "watchdog"},
+		{"A8", "★ the holder is not told of the loss", "cut-off-past-lease", "redisson-watchdog", "double-holder", "watchdog"},
 
 		{"A8 code", "a caller that names a lease has no watchdog: longer work is unprotected", "work-longer-than-lease", "redisson-lease", "double-holder, lost-update", "redisson-published"},
 		{"A8 code", "★ an inner acquire that names a lease overwrites that of the lock object, and shortens a hold that is renewed", "one-release-too-few", "redisson-published/overwritten-lease", "double-holder", "redisson"},
@@ -125,26 +125,26 @@ func Troubles() []Trouble {
 
 		{"Kleppmann", "the holder is paused (garbage collection) past its lease, and writes although another client holds the lock; a fencing token refuses that write", "pause-past-lease", "setpx-lua", "stale-write, lost-update", "fenced"},
 		{"A13", "the session ends while its holder is paused: the node goes, the next one holds, and the holder writes", "pause-past-lease", "zookeeper", "double-holder, lost-update", "zookeeper-fenced"},
-		{"A13", "★ whoever is cut off learns only when it is back that its session has ended", "cut-off-past-lease", "zookeeper", "double-holder", "zookeeper-protected"},
+		{"A13", "★ a client that is cut off learns only when it is back that its session has ended", "cut-off-past-lease", "zookeeper", "double-holder", "zookeeper-protected"},
 		{"A13", "★ to check the session before the write narrows the window and does not close it", "checked-then-stopped", "zookeeper-protected", "stale-write, lost-update", "zookeeper-fenced"},
 		{"A13", "★ a fence refuses nothing until the newer one has come: a late write that is first is accepted", "late-write-comes-first", "zookeeper-fenced", "stale-write", ""},
 		{"A13", "★ one node for all: a release after the session deletes the next one's node", "cut-off-past-lease", "zookeeper-herd", "wrongful-delete", "zookeeper"},
-		{"A13", "★ the reply to a create is lost: nobody knows the name of the node, which stays for as long as the session", "orphaned-node", "zookeeper", "stuck-lock, ghost-lock", "zookeeper-protected"},
+		{"A13", "★ the reply to a create is lost: no client knows the name of the node, which stays for as long as the session", "orphaned-node", "zookeeper", "stuck-lock, ghost-lock", "zookeeper-protected"},
 		{"A13", "★ a create comes late, when its client has given up", "late-acquire", "zookeeper", "stuck-lock, ghost-lock", "zookeeper-protected"},
 		{"A13", "★ the thread dies, its process keeps the session", "thread-dies-holding", "zookeeper", "stuck-lock", ""},
 		{"A13", "★ the leader is cut off from the ensemble together with the holder, whose late write is accepted", "ensemble-leader-cut-off", "zookeeper-protected", "stale-write, lost-update", "zookeeper-fenced"},
 		{"A13", "★ the holder's server answers on without the leader, which has ended the session: to count the session does not help", "ensemble-follower-cut-off", "zookeeper-protected", "stale-write, lost-update", "zookeeper-fenced"},
 		{"A14", "the mutex knows of its session only what its client hears: two hold after a pause", "pause-past-lease", "curator-mutex", "double-holder, lost-update", "zookeeper-fenced"},
-		{"A14", "★ the mutex has no validity: whoever is cut off goes on", "cut-off-past-lease", "curator-mutex", "double-holder", "zookeeper-protected"},
+		{"A14", "★ the mutex has no validity: a client that is cut off goes on", "cut-off-past-lease", "curator-mutex", "double-holder", "zookeeper-protected"},
 		{"A14", "★ a client stopped in the loop returns without deleting its node", "time-over-in-the-queue", "curator-mutex/left-node", "stuck-lock, ghost-lock", "curator-mutex"},
 
 		{"A15", "a lock in one process, and a second machine", "take-turns", "local", "double-holder, stale-write", "setpx-lua"},
 		{"A16", "a fail-over loses the lock: the primary dies before it has replicated", "fail-over-before-replication", "redisson", "double-holder, early-grant", ""},
 		{"A16", "★ a replica takes over that lags by more than a lease: it does not know the renewals", "replica-lags-past-renewals", "watchdog", "double-holder, early-grant", ""},
 		{"A16", "★ WAIT and the wrong replica: one has acknowledged the lock, the other takes over", "wait-and-the-wrong-replica", "setpx-lua-wait", "double-holder, early-grant", ""},
-		{"A16", "★ nobody acknowledges the lock before the master dies: WAIT refuses it", "no-replica-acknowledges", "setpx-lua", "double-holder, early-grant", "setpx-lua-wait"},
+		{"A16", "★ no replica acknowledges the lock before the master dies: WAIT refuses it", "no-replica-acknowledges", "setpx-lua", "double-holder, early-grant", "setpx-lua-wait"},
 		{"A16", "★ split brain: the old primary still answers, and both grant the lock", "split-brain", "redisson", "double-holder, lost-update", "setpx-lua-wait"},
-		{"A16", "★ split brain: the holder renews its lock on the old primary, where nobody else asks", "split-brain-while-held", "watchdog", "double-holder, stale-write", ""},
+		{"A16", "★ split brain: the holder renews its lock on the old primary, where no other client asks", "split-brain-while-held", "watchdog", "double-holder, stale-write", ""},
 		{"A16", "★ min-replicas-to-write bounds what is lost, and does not prevent the loss", "min-replicas-within-lag", "watchdog", "double-holder, early-grant", ""},
 		{"A16", "★ one Redis that is down amid a release: asked again, the release removes the next holder's lock", "redis-down-amid-release", "setpx-del", "double-holder, wrongful-delete", "setpx-lua"},
 		{"A16", "★ one Redis that is down for longer than a lease: the holder renews nothing, and is not told", "redis-down-past-lease", "redisson", "double-holder, stale-write", "watchdog"},

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// verdictLink is a statement of docs/choose.md: "[setpx-lua: safe](matrix.md#holder-crashes)".
-var verdictLink = regexp.MustCompile(`\[([a-z0-9-]+): ([a-z, -]+)\]\(matrix\.md#([a-z0-9-]+)\)`)
+// verdictLink is a statement of docs/choose.md: "[setpx-lua: safe](tables/matrix.md#holder-crashes)".
+var verdictLink = regexp.MustCompile(`\[([a-z0-9-]+): ([a-z, -]+)\]\(tables/matrix\.md#([a-z0-9-]+)\)`)
 
 // adapterLink is a statement about a lock of an adapter: "[etcd in pause-past-lease: double-holder](../adapters/etcd/expected.txt)".
 var adapterLink = regexp.MustCompile(`\[([a-z-]+) in ([a-z-]+): ([a-z, -]+)\]\(\.\./(adapters/[a-z]+/expected\.txt)\)`)
@@ -34,7 +34,7 @@ func TestChoices(t *testing.T) {
 		assert.Equal(t, expected.String(), said, "%s in %s", lock, scenario)
 	}
 	for _, statement := range statements(page) {
-		assert.Regexp(t, `\]\((matrix|bench)\.md#|\]\(\.\./adapters/[a-z]+/expected`, statement, "it cites nothing")
+		assert.Regexp(t, `\]\(tables/(matrix|bench)\.md#|\]\(\.\./adapters/[a-z]+/expected`, statement, "it cites nothing")
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/internal/sim/explore"
 )
 
-// TestAssumptions holds what docs/explorer.md says a result rests on against what the explorer prints.
+// TestAssumptions holds what docs/tables/assumptions.md says a result rests on against what the explorer prints.
 func TestAssumptions(t *testing.T) {
 	sampled := explore.Sampled{Tired: true, Counting: true}
 	redis := (&explore.Result{Sampled: sampled}).Assumptions()
@@ -27,5 +27,5 @@ func TestAssumptions(t *testing.T) {
 		write(" (Redis)", redis[i])
 		write(" (ZooKeeper)", zookeeper)
 	}
-	holdPart(t, "../../docs/explorer.md", fromAssumptions, text.String())
+	holdPart(t, "../../docs/tables/assumptions.md", fromAssumptions, text.String())
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// TestAttacks holds docs/safety.md against the list of attacks, each of which a script can name as a client.
+// TestAttacks holds docs/tables/hostile-clients.md against the list of attacks, each of which a script can name as a client.
 func TestAttacks(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| client | what it does | what it costs |\n| --- | --- | --- |\n")
@@ -32,5 +32,5 @@ func TestAttacks(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", attack.Name, cell(attack.Does), cost)
 	}
 	assert.GreaterOrEqual(t, len(seen), 20)
-	holdPart(t, "../../docs/safety.md", fromAttacks, b.String())
+	holdPart(t, "../../docs/tables/hostile-clients.md", fromAttacks, b.String())
 }

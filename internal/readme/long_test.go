@@ -23,7 +23,7 @@ const fromTests = "the tests"
 // skippedScript is what a script of cmd/lab says that runs in full only.
 var skippedScript = regexp.MustCompile(`(?m)^\[!long\] skip 'long: (.*); LOCKLAB_LONG=1 runs it'$`)
 
-// TestLongTestsAreListed: docs/long-tests.md lists all that the quick run leaves out.
+// TestLongTestsAreListed: docs/tables/long-tests.md lists all that the quick run leaves out.
 func TestLongTestsAreListed(t *testing.T) {
 	var rows []string
 	require.NoError(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -44,7 +44,7 @@ func TestLongTestsAreListed(t *testing.T) {
 	slices.Sort(rows)
 	rows = slices.Compact(rows)
 	assert.Greater(t, len(rows), 50)
-	holdPart(t, "../../docs/long-tests.md", fromTests, "| package | test | only in full |\n| --- | --- | --- |\n"+strings.Join(rows, ""))
+	holdPart(t, "../../docs/tables/long-tests.md", fromTests, "| package | test | only in full |\n| --- | --- | --- |\n"+strings.Join(rows, ""))
 }
 
 func row(dir, test, what string) string { return fmt.Sprintf("| %s | %s | %s |\n", dir, test, what) }

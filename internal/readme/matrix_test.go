@@ -38,9 +38,9 @@ func (r reviewed) verdict(scenario, lock string) checker.Verdict {
 	return expected
 }
 
-// TestSummary holds docs/locks.md against the reviewed matrix.
+// TestSummary holds docs/tables/locks.md against the reviewed matrix.
 func TestSummary(t *testing.T) {
-	holdPart(t, "../../docs/locks.md", fromMatrix, readReviewed(t).summary())
+	holdPart(t, "../../docs/tables/locks.md", fromMatrix, readReviewed(t).summary())
 }
 
 // summary is, for each lock, what the suite shows of it.
@@ -77,9 +77,9 @@ func (r reviewed) summary() string {
 // cell makes text harmless in a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// TestMatrixPage holds docs/matrix.md against the reviewed matrix, and against the tables of services.
+// TestMatrixPage holds docs/tables/matrix.md against the reviewed matrix, and against the tables of services.
 func TestMatrixPage(t *testing.T) {
-	holdPart(t, "../../docs/matrix.md", fromMatrix, readReviewed(t).page())
+	holdPart(t, "../../docs/tables/matrix.md", fromMatrix, readReviewed(t).page())
 }
 
 // page has, for each scenario, the locks by what they come to in it.

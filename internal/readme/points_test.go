@@ -21,7 +21,7 @@ func readPoints(t *testing.T) []points.Line {
 	return lines
 }
 
-// TestPointsPage holds docs/breaking-points.md against the reviewed breaking points.
+// TestPointsPage holds docs/tables/breaking-points.md against the reviewed breaking points.
 func TestPointsPage(t *testing.T) {
 	var b strings.Builder
 	for i, row := range points.Rows(readPoints(t)) {
@@ -36,10 +36,10 @@ func TestPointsPage(t *testing.T) {
 			b.WriteString("|" + strings.Repeat(" --- |", len(row)) + "\n")
 		}
 	}
-	holdPart(t, "../../docs/breaking-points.md", fromPoints, b.String())
+	holdPart(t, "../../docs/tables/breaking-points.md", fromPoints, b.String())
 }
 
-// TestPointsSummary holds the short form of them in docs/explorer.md: for each lock, what one fault is enough for, and what it withstands.
+// TestPointsSummary holds the short form of them in docs/tables/one-fault.md: for each lock, what one fault is enough for, and what it withstands.
 func TestPointsSummary(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| lock | without any fault | one fault makes two holders | one fault does other harm | withstands two of |\n| --- | --- | --- | --- | --- |\n")
@@ -64,7 +64,7 @@ func TestPointsSummary(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", l.Lock, dash(joined(l.None)), dash(strings.Join(double, ", ")),
 			dash(strings.Join(other, ", ")), dash(strings.Join(none, ", ")))
 	}
-	holdPart(t, "../../docs/explorer.md", fromPoints, b.String())
+	holdPart(t, "../../docs/tables/one-fault.md", fromPoints, b.String())
 }
 
 func joined(names []checker.Name) string {
@@ -84,7 +84,7 @@ func dash(text string) string {
 
 // TestPointsLegend asserts that the page explains every letter and every fault of its table.
 func TestPointsLegend(t *testing.T) {
-	page := pageText(t, "../../docs/breaking-points.md")
+	page := pageText(t, "../../docs/tables/breaking-points.md")
 	require.Contains(t, page, fmt.Sprintf("%d,000,000 states", points.ReviewedStates/1_000_000))
 	for _, f := range explore.Faults() {
 		require.Contains(t, page, fmt.Sprintf("| %s | `--%s` |", f, f.Of().Flag))

@@ -5,10 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -62,68 +58,16 @@ func TestLength(t *testing.T) {
 	}
 }
 
-// TestPagesAreListed asserts that each page of docs is in the list of pages, and that every link between pages leads somewhere.
-func TestPagesAreListed(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
-	require.NoError(t, err)
-	list := pageText(t, "../../docs/README.md")
-	for _, page := range pages {
-		if name := filepath.Base(page); name != "README.md" {
-			require.Contains(t, list, "]("+name+")", "docs/README.md does not list %s", name)
-		}
-	}
-	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#([^)]*))?\)`)
-	for _, page := range append(pages, readme, "../../ARCHITECTURE.md", "../../CONTRIBUTING.md", "../../SECURITY.md", "../../CHANGELOG.md") {
-		for _, m := range link.FindAllStringSubmatch(pageText(t, page), -1) {
-			target := filepath.Join(filepath.Dir(page), m[1])
-			_, err := os.Stat(target)
-			require.NoError(t, err, "%s links to %s", page, m[1])
-			if line, err := strconv.Atoi(strings.TrimPrefix(m[2], "L")); err == nil { // a line of a file that is no page
-				require.LessOrEqual(t, line, strings.Count(pageText(t, target), "\n"), "%s links to %s", page, m[0])
-			} else if m[2] != "" {
-				require.Contains(t, headings(pageText(t, target)), m[2], "%s links to %s", page, m[0])
-			}
-		}
-	}
-}
-
-// TestNamedFilesExist: a page that sends its reader to a file of the code names it by its path from the top of the repository.
-func TestNamedFilesExist(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
-	require.NoError(t, err)
-	named := regexp.MustCompile("`((?:[a-z]+/)+[a-z_]+\\.(?:go|txt|lab))[:`]")
-	files := 0
-	for _, page := range append(pages, readme, "../../ARCHITECTURE.md", "../../CONTRIBUTING.md", "../../SECURITY.md") {
-		for _, m := range named.FindAllStringSubmatch(pageText(t, page), -1) {
-			if top, _, _ := strings.Cut(m[1], "/"); slices.Contains([]string{"runtime", "time"}, top) {
-				continue // Go's own
-			}
-			require.FileExists(t, filepath.Join("../..", m[1]), page)
-			files++
-		}
-	}
-	require.Greater(t, files, 40)
-}
-
-// headings are the anchors of a page.
-func headings(page string) (anchors []string) {
-	other := regexp.MustCompile(`[^a-z0-9 -]`)
-	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
-		anchors = append(anchors, strings.ReplaceAll(other.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
-	}
-	return anchors
-}
-
-// TestConcepts holds the anomalies of docs/concepts.md against the checker.
-func TestConcepts(t *testing.T) {
+// TestAnomalies holds docs/tables/anomalies.md against the checker.
+func TestAnomalies(t *testing.T) {
 	text := "| anomaly | meaning |\n| --- | --- |\n"
 	for _, d := range checker.Definitions() {
 		text += fmt.Sprintf("| %s | %s |\n", d.Name, d.Meaning)
 	}
-	holdPart(t, "../../docs/concepts.md", fromChecker, text)
+	holdPart(t, "../../docs/tables/anomalies.md", fromChecker, text)
 }
 
-// TestFaults holds docs/faults.md against the catalogue.
+// TestFaults holds docs/tables/faults.md against the catalogue.
 func TestFaults(t *testing.T) {
 	text := "| fault | what it is | script | explorer | history |\n| --- | --- | --- | --- | --- |\n"
 	for _, f := range faults.All() {
@@ -136,7 +80,7 @@ func TestFaults(t *testing.T) {
 		}
 		text += fmt.Sprintf("| %s | %s | %s | %s | %s |\n", f.Kind, f.Meaning, script, flag, f.Recorded)
 	}
-	holdPart(t, "../../docs/faults.md", fromCatalogue, text)
+	holdPart(t, "../../docs/tables/faults.md", fromCatalogue, text)
 }
 
 func code(text string) string {

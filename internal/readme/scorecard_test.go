@@ -38,7 +38,7 @@ func notes() []note {
 		},
 		{
 			[]string{"rueidislock"}, []string{"cut-off-past-lease"}, []checker.Name{checker.DoubleHolder},
-			"The documentation promises that the context is cancelled \"automatically and immediately once the KeyMajority is not held anymore, for example: Redis are down\". An extension is waited for until a new deadline (`lock.go:279`), which lies half a validity after the key's end. See [found/rueidislock-told-late.md](found/rueidislock-told-late.md).",
+			"The documentation promises that the context is cancelled \"automatically and immediately once the KeyMajority is not held anymore, for example: Redis are down\". An extension is waited for until a new deadline (`lock.go:279`), which lies half a validity after the key's end. See [the report](../../adapters/reports/rueidislock-told-late.md).",
 		},
 		{
 			[]string{"rueidislock"}, []string{"pause-past-lease", "late-write-comes-first"}, []checker.Name{checker.DoubleHolder},
@@ -118,7 +118,7 @@ func notes() []note {
 		},
 		{
 			[]string{"redis-semaphore-majority-once"}, []string{"release-lost-while-renewing", "release-broken-off-clock-ahead", "release-tried-again"}, []checker.Name{checker.Unreleasable},
-			"The errors of all servers are dropped (`lib/redlockMutex/release.js:12`): a release that no server got is none to its caller. See [found/redis-semaphore-release.md](found/redis-semaphore-release.md).",
+			"The errors of all servers are dropped (`lib/redlockMutex/release.js:12`): a release that no server got is none to its caller. See [the report](../../adapters/reports/redis-semaphore-release.md).",
 		},
 		{
 			[]string{"redlock-5-endless"}, []string{"cut-off-past-lease", "grant-after-the-lease", "late-write-comes-first", "pause-past-lease", "redis-down-amid-release", "release-after-the-lease", "released-twice", "renewed-after-takeover", "work-longer-than-lease"}, []checker.Name{checker.HungOperation},
@@ -140,7 +140,7 @@ func notes() []note {
 	}
 }
 
-// TestScorecard holds docs/scorecard.md against the table of what was seen.
+// TestScorecard holds docs/tables/scorecard.md against the table of what was seen.
 func TestScorecard(t *testing.T) {
 	r := readReviewed(t)
 	tables := map[string]*table{}
@@ -168,12 +168,12 @@ func TestScorecard(t *testing.T) {
 	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(columns)) + "\n")
 	used := map[int]bool{}
 	for _, script := range r.scripts {
-		row, any := fmt.Sprintf("| [%s](../scenarios/scripts/%[1]s.lab) |", script.Name), false
+		row, any := fmt.Sprintf("| [%s](../../scenarios/scripts/%[1]s.lab) |", script.Name), false
 		for _, a := range columns {
 			got, ok := tables[a.Table].seen.Lookup(script.Name, a.Name)
 			mark := ""
 			if any = any || ok; ok {
-				mark = fmt.Sprintf("[%s](../%s#L%d)", r.mark(t, script.Name, a, got, used), a.Table, tables[a.Table].lines[script.Name+" "+a.Name])
+				mark = fmt.Sprintf("[%s](../../%s#L%d)", r.mark(t, script.Name, a, got, used), a.Table, tables[a.Table].lines[script.Name+" "+a.Name])
 			}
 			row += " " + mark + " |"
 		}
@@ -186,7 +186,7 @@ func TestScorecard(t *testing.T) {
 		assert.True(t, used[i], "no cell shows what note %d explains", i+1)
 		fmt.Fprintf(&b, "%d. `%s` in `%s`: %s. %s\n", i+1, strings.Join(n.libraries, "`, `"), strings.Join(n.scenarios, "`, `"), names(n.anomalies), n.why)
 	}
-	holdPart(t, "../../docs/scorecard.md", adapters.Common, b.String())
+	holdPart(t, "../../docs/tables/scorecard.md", adapters.Common, b.String())
 }
 
 // table is what the scenarios showed of some clients, with the number of each line by scenario and client.

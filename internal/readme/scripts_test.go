@@ -19,9 +19,10 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-const scriptsPage = "../../docs/scripts.md"
+// scriptsPage is the reference of the language.
+const scriptsPage = tables + "/scripts.md"
 
-// example is a script of the page, with the words of the grammar that its heading names, and the verdicts that the page states.
+// example is a script of a page, with the words of the grammar that its heading names, and the verdicts that the page states.
 type example struct {
 	line     int
 	form     string
@@ -42,13 +43,13 @@ var (
 	claimLine   = regexp.MustCompile("^- `([^`]+)`: (.+)$")
 )
 
-// readExamples reads the page. An example without verdicts is an error.
-func readExamples(t *testing.T) []*example {
+// readExamples reads the scripts of a page. One without verdicts is an error.
+func readExamples(t *testing.T, page string) []*example {
 	t.Helper()
 	var all []*example
 	var open *example
 	form, words, inside := "", []string(nil), false
-	for i, line := range strings.Split(pageText(t, scriptsPage), "\n") {
+	for i, line := range strings.Split(pageText(t, page), "\n") {
 		switch {
 		case line == "```lab":
 			open, inside = &example{line: i + 1, form: form, words: words}, true
@@ -72,7 +73,7 @@ func readExamples(t *testing.T) []*example {
 		}
 	}
 	for _, e := range all {
-		require.NotEmpty(t, e.verdicts, "%s:%d: no verdict is stated below the example", scriptsPage, e.line)
+		require.NotEmpty(t, e.verdicts, "%s:%d: no verdict is stated below the example", page, e.line)
 	}
 	return all
 }
@@ -85,11 +86,11 @@ func (e *example) parse(t *testing.T) *scenarios.Script {
 	return script
 }
 
-// TestScriptsPageIsComplete holds the headings of docs/scripts.md against the grammar: each word of each form has an example that uses
+// TestScriptsPageIsComplete holds the headings of docs/tables/scripts.md against the grammar: each word of each form has an example that uses
 // it, and no heading names a word that the parser does not know.
 func TestScriptsPageIsComplete(t *testing.T) {
 	shown := map[string][]string{}
-	for _, e := range readExamples(t) {
+	for _, e := range readExamples(t, scriptsPage) {
 		uses := e.parse(t).Uses()
 		for _, word := range e.words {
 			assert.Contains(t, uses[e.form], word, "%s:%d: the example does not use the %s %q", scriptsPage, e.line, e.form, word)
@@ -105,29 +106,31 @@ func TestScriptsPageIsComplete(t *testing.T) {
 	assert.Empty(t, shown, "%s has forms that the grammar does not have", scriptsPage)
 }
 
-// TestScriptsPageIsTrue plays the examples of docs/scripts.md in the model and compares the verdicts that the page states.
-func TestScriptsPageIsTrue(t *testing.T) {
+// TestScriptsOfPagesAreTrue plays the scripts of docs in the model and compares the verdicts that their pages state.
+func TestScriptsOfPagesAreTrue(t *testing.T) {
 	runner := lab.Runner{World: sim.Open(sim.Config{CellTimeout: time.Minute})}
-	page := strings.Split(pageText(t, scriptsPage), "\n")
-	for _, e := range readExamples(t) {
-		for _, claim := range e.verdicts {
-			spec, ok := impls.Find(claim.lock)
-			require.True(t, ok, "%s:%d: there is no lock %s", scriptsPage, claim.line, claim.lock)
-			cell := runner.Run(t.Context(), lab.Case{Subject: play.SubjectOf(spec), Script: e.parse(t), Round: 1})
-			require.Empty(t, cell.Failure, "%s:%d", scriptsPage, e.line)
-			verdict := cell.Verdict
-			if verdict.Kind == checker.NotApplicable {
-				verdict.Reason = ""
+	for _, page := range docPages(t) {
+		lines := strings.Split(pageText(t, page), "\n")
+		for _, e := range readExamples(t, page) {
+			for _, claim := range e.verdicts {
+				spec, ok := impls.Find(claim.lock)
+				require.True(t, ok, "%s:%d: there is no lock %s", page, claim.line, claim.lock)
+				cell := runner.Run(t.Context(), lab.Case{Subject: play.SubjectOf(spec), Script: e.parse(t), Round: 1})
+				require.Empty(t, cell.Failure, "%s:%d", page, e.line)
+				verdict := cell.Verdict
+				if verdict.Kind == checker.NotApplicable {
+					verdict.Reason = ""
+				}
+				if *update {
+					lines[claim.line-1] = "- `" + claim.lock + "`: " + verdict.String()
+					continue
+				}
+				assert.Equal(t, claim.verdict, verdict.String(), "%s:%d: %s", page, claim.line, claim.lock)
 			}
-			if *update {
-				page[claim.line-1] = "- `" + claim.lock + "`: " + verdict.String()
-				continue
-			}
-			assert.Equal(t, claim.verdict, verdict.String(), "%s:%d: %s", scriptsPage, claim.line, claim.lock)
 		}
-	}
-	if *update {
-		require.NoError(t, os.WriteFile(scriptsPage, []byte(strings.Join(page, "\n")), 0o644))
+		if *update {
+			require.NoError(t, os.WriteFile(page, []byte(strings.Join(lines, "\n")), 0o644))
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/internal/sources"
 )
 
-// TestSourcesPage holds docs/sources.md against the bibliography.
+// TestSourcesPage holds docs/tables/sources.md against the bibliography.
 func TestSourcesPage(t *testing.T) {
 	var b strings.Builder
 	kind := ""
@@ -19,7 +19,7 @@ func TestSourcesPage(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "- **%s** %s\n", r.ID, entry(r))
 	}
-	holdPart(t, "../../docs/sources.md", fromSources, b.String())
+	holdPart(t, "../../docs/tables/sources.md", fromSources, b.String())
 }
 
 // entry is a reference with all that is known of it.

@@ -63,5 +63,5 @@ func TestWhatTheRunsSay(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| %s | %s | `lab run %s --lock %s --world sim -v` | %s |\n", row.Article, cell(row.What), row.Scenario, row.Lock, strings.Join(said, " "))
 	}
-	holdPart(t, "../../docs/troubles.md", fromRuns, b.String())
+	holdPart(t, "../../docs/tables/troubles.md", fromRuns, b.String())
 }

@@ -2,6 +2,7 @@ package readme
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// TestTroubles holds docs/troubles.md against its rows, and these against the reviewed matrix.
+// TestTroubles holds docs/tables/troubles.md against its rows, and these against the reviewed matrix.
 func TestTroubles(t *testing.T) {
 	r := readReviewed(t)
 	var b strings.Builder
@@ -24,7 +25,7 @@ func TestTroubles(t *testing.T) {
 	for _, row := range find.Troubles() {
 		b.WriteString(troubleLine(r, row))
 	}
-	holdPart(t, "../../docs/troubles.md", fromMatrix, b.String())
+	holdPart(t, "../../docs/tables/troubles.md", fromMatrix, b.String())
 }
 
 // troubleLine checks a row and words it.
@@ -74,4 +75,43 @@ func nobodyWithstands(r reviewed, row find.Trouble, claimed []checker.Name) {
 func withoutReason(v checker.Verdict) string {
 	v.Reason = ""
 	return v.String()
+}
+
+// TestTroublesByArticle holds the index of docs/troubles.md against the reviewed matrix: it names the scenario of every row, and each scenario of a line
+// is one in which a lock of that line breaks.
+func TestTroublesByArticle(t *testing.T) {
+	r := readReviewed(t)
+	words := regexp.MustCompile("`([a-z0-9/+-]+)`")
+	named, prefix := map[string]bool{}, ""
+	for line := range strings.Lines(pageText(t, "../../docs/troubles.md")) {
+		cells := strings.Split(line, " | ")
+		switch {
+		case strings.HasPrefix(line, "All of these with `watchdog-published`"):
+			prefix = "watchdog-published/"
+		case strings.HasPrefix(line, "## "):
+			prefix = ""
+		case len(cells) == 3 && strings.Contains(cells[1], "`"):
+			var locks []string
+			for _, m := range words.FindAllStringSubmatch(cells[2], -1) {
+				locks = append(locks, prefix+m[1])
+			}
+			if locks == nil {
+				locks = []string{strings.TrimSuffix(prefix, "/")}
+			}
+			for _, m := range words.FindAllStringSubmatch(cells[1], -1) {
+				scenario := m[1]
+				if _, known := scenarios.Find(r.scripts, scenario); !known {
+					continue // a command or an option
+				}
+				named[scenario] = true
+				assert.True(t, slices.ContainsFunc(locks, func(lock string) bool { return r.verdict(scenario, lock).Kind == checker.Broken }),
+					"%q: %v break in %s by no verdict of the matrix", line, locks, scenario)
+			}
+		case strings.HasPrefix(line, "A client pauses"):
+			named["pause-past-lease"] = true
+		}
+	}
+	for _, row := range find.Troubles() {
+		assert.True(t, named[row.Scenario], "docs/troubles.md does not name %s", row.Scenario)
+	}
 }

@@ -18,7 +18,7 @@ func Summary(w io.Writer, run *record.Run) error {
 	}
 	b.WriteString("\n")
 	if news := newMatrix(run.Cells).notices(); len(news) > 0 {
-		b.WriteString("| | cell | came out as |\n| --- | --- | --- |\n")
+		b.WriteString("| | cell | verdict |\n| --- | --- | --- |\n")
 		for i, n := range news {
 			if i == maxListed {
 				fmt.Fprintf(&b, "| | and %d more | |\n", len(news)-i)

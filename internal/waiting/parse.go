@@ -24,7 +24,7 @@ func Default(lock impls.Lock) Way {
 	return Sleep(Pause)
 }
 
-// Parse reads the name of a way to wait; docs/protocol.md lists them. needsWaker: the lock must be a Waker.
+// Parse reads the name of a way to wait; docs/tables/protocol.md lists them. needsWaker: the lock must be a Waker.
 func Parse(text string) (way Way, needsWaker bool, _ error) {
 	name, list, _ := strings.Cut(text, ":")
 	var args []string

@@ -12,9 +12,9 @@ import (
 	"github.com/locklab/locklab/internal/worker/protocol"
 )
 
-// The session in docs/protocol.md is what happens.
+// The session in docs/tables/protocol.md is what happens.
 func TestDocumentedSession(t *testing.T) {
-	page, err := os.ReadFile(repositoryFile("docs/protocol.md"))
+	page, err := os.ReadFile(repositoryFile("docs/tables/protocol.md"))
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(page), "```session\n")
 	require.True(t, found)

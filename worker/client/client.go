@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// Verbs are what locks of type L do for the verbs of docs/protocol.md. A nil one is a verb that the client does not have.
+// Verbs are what locks of type L do for the verbs of docs/tables/protocol.md. A nil one is a verb that the client does not have.
 type Verbs[L any] struct {
 	// Acquire and Release must be there. Wait acquires within Operation.Within in the library's own way; without it Acquire is called again and again.
 	// Reconnect returns when the connections work; its context ends when an operation comes.

@@ -102,7 +102,7 @@ func worded(text string, err error) error {
 		"LOADING":    "it is still loading its data; try again later",
 		"NOREPLICAS": "it has too few replicas to take writes",
 		"MASTERDOWN": "it is a replica without its primary; give the address of the primary",
-		"NOPERM":     "its user may not do what the lab needs; docs/servers.md has an ACL rule that is enough",
+		"NOPERM":     "its user may not do what the lab needs; docs/your-server.md has an ACL rule that is enough",
 	}[code]
 	if why == "" {
 		why = "it refuses"

@@ -109,6 +109,6 @@ func (e Endpoint) refusing(command, whose string, err error) error {
 	if user == "" {
 		user = "default"
 	}
-	return fmt.Errorf("its user %s may not send %s as %s does: %w; give it the rights in docs/servers.md, or leave the locks out that need them (--lock)",
+	return fmt.Errorf("its user %s may not send %s as %s does: %w; give it the rights in docs/your-server.md, or leave the locks out that need them (--lock)",
 		user, command, whose, err)
 }

@@ -26,7 +26,7 @@ type Result struct {
 
 // Breach is a sentence of the protocol that a client breaks.
 type Breach struct {
-	Rule string // word for word, as in docs/protocol.md
+	Rule string // word for word, as in docs/tables/protocol.md
 	What string // what the client did
 }
 

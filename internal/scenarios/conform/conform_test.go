@@ -24,9 +24,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestRulesAreOnThePage: each rule is a sentence of docs/protocol.md, word for word.
+// TestRulesAreOnThePage: each rule is a sentence of docs/tables/protocol.md, word for word.
 func TestRulesAreOnThePage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "protocol.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "tables", "protocol.md"))
 	require.NoError(t, err)
 	source, err := os.ReadFile("rules.go")
 	require.NoError(t, err)

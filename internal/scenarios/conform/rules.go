@@ -1,6 +1,6 @@
 package conform
 
-// The sentences of docs/protocol.md that checks are about, word for word. A test looks each up on that page.
+// The sentences of docs/tables/protocol.md that checks are about, word for word. A test looks each up on that page.
 const (
 	ruleOneAnswer     = "Each request gets exactly one answer"
 	ruleOpen          = "prepare a lock; send nothing about it to the server"

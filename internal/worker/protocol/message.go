@@ -1,5 +1,5 @@
 // Package protocol is the protocol between the lab and a client process: one JSON object a line, requests on the client's standard input,
-// replies and notices on its standard output. docs/protocol.md describes it for clients in other languages.
+// replies and notices on its standard output. docs/tables/protocol.md describes it for clients in other languages.
 //
 // It owns the messages and both ends of the connection. It must not know a lock or a server.
 package protocol
