@@ -2,29 +2,51 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	chromium "github.com/locklab/locklab/internal/browser"
+	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/needs"
 )
 
-// TestCommandsInDocs asserts that each command line in the README and in docs is one that the lab knows, with flags that it has.
-func TestCommandsInDocs(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
+const top = "../.."
+
+// pagesOf are the pages for users: the README in its languages, and docs with what is below it.
+func pagesOf(t *testing.T) []string {
+	t.Helper()
+	pages, err := filepath.Glob(filepath.Join(top, "README*.md"))
 	require.NoError(t, err)
+	require.NoError(t, filepath.WalkDir(filepath.Join(top, "docs"), func(path string, d fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".md") {
+			pages = append(pages, path)
+		}
+		return err
+	}))
+	return pages
+}
+
+// TestCommandsInDocs asserts that each command line in a page is one that the lab knows, with flags that it has.
+func TestCommandsInDocs(t *testing.T) {
 	line := regexp.MustCompile("(?m)(?:^|`|\\$ |&& |compose run --rm )(?:lab|go run ./cmd/lab) ([a-z]+)([^`#|&\n]*)")
 	flag := regexp.MustCompile(`\s--([a-z-]+)`)
-	seen := 0
-	for _, page := range append(pages, "../../README.md", "../../ARCHITECTURE.md", "../../CONTRIBUTING.md") {
+	seen, root := 0, newRoot()
+	for _, page := range append(pagesOf(t), filepath.Join(top, "ARCHITECTURE.md"), filepath.Join(top, "CONTRIBUTING.md")) {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		for _, m := range line.FindAllStringSubmatch(string(text), -1) {
 			seen++
-			cmd, _, err := newRoot().Find(append([]string{m[1]}, strings.Fields(m[2])...))
+			cmd, _, err := root.Find(append([]string{m[1]}, strings.Fields(m[2])...))
 			if !assert.NoError(t, err, "%s: %s", page, m[0]) || !assert.Contains(t, cmd.CommandPath()+" ", " "+m[1]+" ", "%s: %s", page, m[0]) {
 				continue
 			}
@@ -36,15 +58,208 @@ func TestCommandsInDocs(t *testing.T) {
 	assert.Greater(t, seen, 50)
 }
 
-// TestCounterexampleInReadme: the README shows what the command above it prints, but for how long it took.
-func TestCounterexampleInReadme(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+// A transcript is a command of a page, in a fenced block behind "$ ", and the output that follows it there. A command without output is only run.
+type transcript struct{ page, command, output string }
+
+var (
+	fenced     = regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```$")
+	prompted   = regexp.MustCompile(`(?m)^\$ (.*)\n((?:[^$` + "`" + `\n].*\n|\n|\$[^ ].*\n)*)`)
+	invoked    = regexp.MustCompile(`^(lab|go run \./cmd/lab) `)
+	shellWords = regexp.MustCompile("[|&;<>'\"]")
+)
+
+// transcripts are those of a page, in the order in which a reader types them.
+func transcripts(t *testing.T, page string) (all []transcript) {
+	t.Helper()
+	page, err := filepath.Abs(page)
 	require.NoError(t, err)
-	shown := regexp.MustCompile("(?s)\n\\$ go run ./cmd/lab (explore [^\n]*)\n(setpx-lua: .*?)```").FindStringSubmatch(string(text))
-	require.NotNil(t, shown)
-	var stdout, stderr bytes.Buffer
-	run(t.Context(), strings.Fields(shown[1]), strings.NewReader(""), &stdout, &stderr)
-	require.Empty(t, stderr.String())
-	took := regexp.MustCompile(`in \S+ \(\d+/s\)`)
-	assert.Equal(t, took.ReplaceAllString(stdout.String(), "in T"), took.ReplaceAllString(shown[2], "in T"), "put what %s prints into README.md", shown[1])
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	for _, block := range fenced.FindAllStringSubmatch(string(text), -1) {
+		for _, found := range prompted.FindAllStringSubmatch(block[1], -1) {
+			if invoked.MatchString(found[1]) {
+				all = append(all, transcript{page, found[1], found[2]})
+			}
+		}
+	}
+	return all
+}
+
+// quick says whether a command runs in this process: it needs no other one, and next to no time.
+func (s transcript) quick() bool {
+	word := strings.Fields(invoked.ReplaceAllString(s.command, ""))[0]
+	switch {
+	case shellWords.MatchString(s.command):
+		return false
+	case word == "run":
+		return strings.Contains(s.command, " --world sim") && !strings.Contains(s.command, " --all")
+	case word == "explore":
+		return strings.Contains(s.command, " --anomaly ") && !strings.Contains(s.command, " --replay")
+	}
+	return slices.Contains([]string{"explain", "show", "list", "find", "check"}, word)
+}
+
+// varies is what differs from run to run, in the model and, in the second list, in real time.
+var (
+	varies = [][2]string{
+		{`runs/\d{8}-\d{6}-[0-9a-f]{4}`, "runs/RUN"},
+		{`--seed \d+`, "--seed N"},
+		{`by lab \S+`, "by lab VERSION"},
+		{`(?m)(  |took |in )[\d.]+(µs|ms|s)( \(\d+/s\))?(,.*)?$`, "${1}TIME$4"},
+	}
+	variesLive = [][2]string{{`\s+[\d.]+(µs|ms|s)\b`, " TIME"}}
+)
+
+// same says whether a command prints what the page shows, but for what differs from run to run.
+func (s transcript) same(printed string) bool {
+	patterns := varies
+	if !s.quick() {
+		patterns = slices.Concat(varies, variesLive)
+	}
+	shown := s.output
+	for _, p := range patterns {
+		pattern := regexp.MustCompile(p[0])
+		shown, printed = pattern.ReplaceAllString(shown, p[1]), pattern.ReplaceAllString(printed, p[1])
+	}
+	return shown == printed
+}
+
+// hold compares the page with what the command has printed, or rewrites it.
+func (s transcript) hold(t *testing.T, printed string) {
+	t.Helper()
+	if s.output == "" || s.same(printed) {
+		return
+	}
+	if !*update {
+		assert.Equal(t, printed, s.output, "%s shows something else than %q prints; run: go test ./cmd/lab -run Transcripts -update", s.page, s.command)
+		return
+	}
+	text, err := os.ReadFile(s.page)
+	require.NoError(t, err)
+	before := "$ " + s.command + "\n"
+	require.Equal(t, 1, strings.Count(string(text), before+s.output), "%s shows %q twice", s.page, s.command)
+	printed = regexp.MustCompile(`(by lab [^\s+]*)\S*`).ReplaceAllString(printed, "$1")
+	require.NoError(t, os.WriteFile(s.page, []byte(strings.Replace(string(text), before+s.output, before+printed, 1)), 0o644))
+}
+
+// readerPlace goes to a directory from which the repository looks as it does to a reader, and which keeps what the commands write out of it.
+func readerPlace(t *testing.T) {
+	t.Helper()
+	entries, err := os.ReadDir(top)
+	require.NoError(t, err)
+	from, err := filepath.Abs(top)
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	for _, entry := range entries {
+		if entry.Name() != "runs" {
+			require.NoError(t, os.Symlink(filepath.Join(from, entry.Name()), entry.Name()))
+		}
+	}
+	t.Setenv("COLUMNS", "80")
+}
+
+// goRun is a program that the lab takes for what go run has built.
+const goRun = "/go-build1/b001/exe/lab"
+
+// run carries a quick command out, and returns what it prints.
+func (s transcript) run(t *testing.T) string {
+	t.Helper()
+	defer func(args []string) { os.Args = args }(os.Args)
+	os.Args = []string{"lab"}
+	if !strings.HasPrefix(s.command, "lab ") {
+		os.Args = []string{goRun}
+	}
+	var printed bytes.Buffer
+	code := run(t.Context(), strings.Fields(invoked.ReplaceAllString(s.command, "")), strings.NewReader(""), &printed, &printed)
+	assert.Less(t, code, codeFailed, "%s: %s\n%s", s.page, s.command, &printed)
+	return printed.String()
+}
+
+// TestTranscripts runs the commands of each page that need no servers. They must print what the page shows.
+func TestTranscripts(t *testing.T) {
+	ran := 0
+	for page, commands := range split(t, transcript.quick) {
+		t.Run(page, func(t *testing.T) {
+			readerPlace(t)
+			for _, s := range commands {
+				ran++
+				s.hold(t, s.run(t))
+			}
+		})
+	}
+	assert.Greater(t, ran, 10)
+}
+
+// TestTranscriptsOfProcesses runs the other commands of each page, through a shell, as a reader does.
+func TestTranscriptsOfProcesses(t *testing.T) {
+	needs.Long(t, "runs the commands of the pages that start processes, or search for long")
+	program, err := exec.LookPath("lab")
+	require.NoError(t, err)
+	likeGoRun := filepath.Join(t.TempDir(), goRun)
+	require.NoError(t, os.MkdirAll(filepath.Dir(likeGoRun), 0o755))
+	require.NoError(t, os.Symlink(program, likeGoRun))
+	for page, commands := range split(t, func(s transcript) bool { return !s.quick() }) {
+		t.Run(page, func(t *testing.T) {
+			readerPlace(t)
+			for _, s := range commands {
+				if strings.Contains(s.command, "--server redis-server") {
+					needs.Found(t, "redis", server.FindRedis)
+				}
+				if strings.Contains(s.command, "--server zookeeper") {
+					needs.Found(t, "zookeeper", server.FindZooKeeper)
+				}
+				cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(s.command, "go run ./cmd/lab ", likeGoRun+" "))
+				printed, err := cmd.CombinedOutput()
+				assert.NoError(t, err, "%s: %s\n%s", page, s.command, printed)
+				s.hold(t, string(printed))
+			}
+		})
+	}
+}
+
+// split has the transcripts of a kind by the page that they are in.
+func split(t *testing.T, kind func(transcript) bool) map[string][]transcript {
+	t.Helper()
+	pages := map[string][]transcript{}
+	for _, page := range pagesOf(t) {
+		for _, s := range transcripts(t, page) {
+			if kind(s) {
+				pages[strings.TrimPrefix(page, top+"/")] = append(pages[strings.TrimPrefix(page, top+"/")], s)
+			}
+		}
+	}
+	return pages
+}
+
+// TestPlacesOfTheCourse opens each place in the viewer to which a chapter, or the teacher's page, sends its reader, and prints the handout.
+func TestPlacesOfTheCourse(t *testing.T) {
+	needs.Long(t, "opens the viewer wherever the course does, and prints the handout, in a Chromium")
+	handout, err := filepath.Abs(filepath.Join(top, "docs", "course", "handout.html"))
+	require.NoError(t, err)
+	place := regexp.MustCompile("(?:(class)/)?report\\.html(#/[^`]+)")
+	page, seen := chromium.Open(t), map[string]bool{}
+	for name, commands := range split(t, transcript.quick) {
+		if !strings.HasPrefix(name, "docs/course/") && name != "docs/teaching.md" {
+			continue
+		}
+		text, err := os.ReadFile(commands[0].page)
+		require.NoError(t, err)
+		readerPlace(t)
+		commands[0].run(t)
+		for _, at := range place.FindAllStringSubmatch(string(text), -1) {
+			seen[name] = true
+			here, err := filepath.Abs(filepath.Join(cmp.Or(at[1], filepath.Join("runs", "latest")), "report.html"))
+			require.NoError(t, err)
+			page.Visit("about:blank")
+			page.Visit("file://" + here + at[2])
+			page.Wait("document.documentElement.dataset.ready")
+			_, query, _ := strings.Cut(at[2], "?")
+			assert.Equal(t, float64(1+strings.Count(query, "beside=")), page.Eval(`document.querySelectorAll('#heads > *').length`), "%s: %s", name, at[0])
+			assert.NotNil(t, page.Eval(`document.querySelector('#stage').firstChild`), "%s: %s has no steps", name, at[0])
+		}
+	}
+	assert.Len(t, seen, 14, "twelve chapters, the last page and the teacher's have places")
+	page.Visit("file://" + handout)
+	assert.Len(t, regexp.MustCompile(`/Type /Page\b`).FindAll(page.PDF(), -1), 1, "the handout is one page")
+	assert.Empty(t, page.Errors())
 }

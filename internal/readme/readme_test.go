@@ -4,6 +4,7 @@ package readme
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,14 +63,25 @@ func TestLength(t *testing.T) {
 	}
 }
 
-// TestPagesAreListed asserts that each page of docs is in the list of pages, and that every link between pages leads somewhere.
+// docPages are the pages of docs and of what is below it.
+func docPages(t *testing.T) (pages []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			pages = append(pages, path)
+		}
+		return err
+	}))
+	return pages
+}
+
+// TestPagesAreListed asserts that each page is in the list of its directory, if there is one, and that every link between pages leads somewhere.
 func TestPagesAreListed(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
-	require.NoError(t, err)
-	list := pageText(t, "../../docs/README.md")
+	pages := docPages(t)
 	for _, page := range pages {
-		if name := filepath.Base(page); name != "README.md" {
-			require.Contains(t, list, "]("+name+")", "docs/README.md does not list %s", name)
+		list, err := os.ReadFile(filepath.Join(filepath.Dir(page), "README.md"))
+		if name := filepath.Base(page); err == nil && name != "README.md" {
+			require.Contains(t, string(list), "]("+name+")", "the README.md beside it does not list %s", page)
 		}
 	}
 	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#([^)]*))?\)`)
@@ -89,8 +101,7 @@ func TestPagesAreListed(t *testing.T) {
 
 // TestNamedFilesExist: a page that sends its reader to a file of the code names it by its path from the top of the repository.
 func TestNamedFilesExist(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
-	require.NoError(t, err)
+	pages := docPages(t)
 	named := regexp.MustCompile("`((?:[a-z]+/)+[a-z_]+\\.(?:go|txt|lab))[:`]")
 	files := 0
 	for _, page := range append(pages, readme, "../../ARCHITECTURE.md", "../../CONTRIBUTING.md", "../../SECURITY.md") {
