@@ -101,7 +101,9 @@ func TestPagesAreListed(t *testing.T) {
 
 // TestNamedFilesExist: a page that sends its reader to a file of the code names it by its path from the top of the repository.
 func TestNamedFilesExist(t *testing.T) {
-	pages := docPages(t)
+	pages := slices.DeleteFunc(docPages(t), func(page string) bool {
+		return filepath.Base(filepath.Dir(page)) == "found" // reports to others, which name files of theirs
+	})
 	named := regexp.MustCompile("`((?:[a-z]+/)+[a-z_]+\\.(?:go|txt|lab))[:`]")
 	files := 0
 	for _, page := range append(pages, readme, "../../ARCHITECTURE.md", "../../CONTRIBUTING.md", "../../SECURITY.md") {
