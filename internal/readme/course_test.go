@@ -22,6 +22,7 @@ type course struct {
 
 var courses = []course{
 	{"../../docs/course", []string{"A lock that looks right", "Predict", "Run", "Watch", "Understand", "Repair", "Next"}, 300, 500, func(text string) int { return len(strings.Fields(text)) }},
+	{"../../docs/course/zh-CN", []string{"看起来正确的锁", "预测", "运行", "观看", "理解", "修复", "下一步"}, 400, 700, hanCharacters},
 }
 
 const lastChapter = "which-lock.md"

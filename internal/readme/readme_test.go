@@ -85,7 +85,7 @@ func TestPagesAreListed(t *testing.T) {
 		}
 	}
 	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#([^)]*))?\)`)
-	for _, page := range append(pages, readme, "../../ARCHITECTURE.md", "../../CONTRIBUTING.md", "../../SECURITY.md", "../../CHANGELOG.md") {
+	for _, page := range append(pages, readme, "../../README.zh-CN.md", "../../ARCHITECTURE.md", "../../CONTRIBUTING.md", "../../SECURITY.md", "../../CHANGELOG.md") {
 		for _, m := range link.FindAllStringSubmatch(pageText(t, page), -1) {
 			target := filepath.Join(filepath.Dir(page), m[1])
 			_, err := os.Stat(target)
