@@ -15,9 +15,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/impls"
 	chromium "github.com/locklab/locklab/internal/browser"
 	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/scenarios"
 )
 
 const top = "../.."
@@ -36,10 +38,13 @@ func pagesOf(t *testing.T) []string {
 	return pages
 }
 
-// TestCommandsInDocs asserts that each command line in a page is one that the lab knows, with flags that it has.
+// TestCommandsInDocs asserts that each command line in a page is one that the lab knows, with flags, locks and scenarios that it has.
 func TestCommandsInDocs(t *testing.T) {
 	line := regexp.MustCompile("(?m)(?:^|`|\\$ |&& |compose run --rm )(?:lab|go run ./cmd/lab) ([a-z]+)([^`#|&\n]*)")
 	flag := regexp.MustCompile(`\s--([a-z-]+)`)
+	locks := regexp.MustCompile(`--lock ([\w,/+-]+)`)
+	builtin, err := scenarios.Builtin()
+	require.NoError(t, err)
 	seen, root := 0, newRoot()
 	for _, page := range append(pagesOf(t), filepath.Join(top, "ARCHITECTURE.md"), filepath.Join(top, "CONTRIBUTING.md")) {
 		text, err := os.ReadFile(page)
@@ -52,6 +57,19 @@ func TestCommandsInDocs(t *testing.T) {
 			}
 			for _, f := range flag.FindAllStringSubmatch(m[2], -1) {
 				assert.NotNil(t, cmd.Flags().Lookup(f[1]), "%s: --%s in %s", page, f[1], strings.TrimSpace(m[0]))
+			}
+			var names []string
+			if m[1] == "run" || m[1] == "explore" || m[1] == "show" {
+				words, _, _ := strings.Cut(m[2], " -")
+				names = strings.Fields(words)
+			}
+			for _, found := range locks.FindAllStringSubmatch(m[2], -1) {
+				names = append(names, strings.Split(found[1], ",")...)
+			}
+			for _, name := range names {
+				_, isLock := impls.Find(name)
+				_, isScenario := scenarios.Find(builtin, name)
+				assert.True(t, isLock || isScenario || strings.ContainsAny(name, "./<") || name == strings.ToUpper(name), "%s: %s in %s", page, name, strings.TrimSpace(m[0]))
 			}
 		}
 	}
@@ -85,8 +103,8 @@ func transcripts(t *testing.T, page string) (all []transcript) {
 	return all
 }
 
-// quick says whether a command runs in this process: it needs no other one, and next to no time.
-func (s transcript) quick() bool {
+// ours says whether this process can carry a command out: it needs no other one, and next to no time.
+func (s transcript) ours() bool {
 	word := strings.Fields(invoked.ReplaceAllString(s.command, ""))[0]
 	switch {
 	case shellWords.MatchString(s.command):
@@ -98,6 +116,9 @@ func (s transcript) quick() bool {
 	}
 	return slices.Contains([]string{"explain", "show", "list", "find", "check"}, word)
 }
+
+// quick says whether a command belongs to the quick run. What it prints must be compared with something.
+func (s transcript) quick() bool { return s.output != "" && s.ours() }
 
 // varies is what differs from run to run, in the model and, in the second list, in real time.
 var (
@@ -166,7 +187,7 @@ func readerPlace(t *testing.T) {
 // goRun is a program that the lab takes for what go run has built.
 const goRun = "/go-build1/b001/exe/lab"
 
-// inProcess carries a quick command out, and returns what it prints.
+// inProcess carries out a command that is ours, and returns what it prints.
 func inProcess(t *testing.T, s transcript) string {
 	t.Helper()
 	defer func(args []string) { os.Args = args }(os.Args)
@@ -254,7 +275,7 @@ func TestPlacesOfTheCourse(t *testing.T) {
 	require.NoError(t, err)
 	place := regexp.MustCompile("(?:(class)/)?report\\.html(#/[^`]+)")
 	page, seen := chromium.Open(t), map[string]bool{}
-	for name, commands := range split(t, transcript.quick) {
+	for name, commands := range split(t, transcript.ours) {
 		if !strings.Contains(commands[0].command, " --world sim") {
 			continue
 		}
