@@ -191,12 +191,13 @@ const goRun = "/go-build1/b001/exe/lab"
 func inProcess(t *testing.T, s transcript) string {
 	t.Helper()
 	defer func(args []string) { os.Args = args }(os.Args)
-	os.Args = []string{"lab"}
+	args := strings.Fields(invoked.ReplaceAllString(s.command, ""))
+	os.Args = append([]string{"lab"}, args...)
 	if !strings.HasPrefix(s.command, "lab ") {
-		os.Args = []string{goRun}
+		os.Args[0] = goRun
 	}
 	var printed bytes.Buffer
-	code := run(t.Context(), strings.Fields(invoked.ReplaceAllString(s.command, "")), strings.NewReader(""), &printed, &printed)
+	code := run(t.Context(), args, strings.NewReader(""), &printed, &printed)
 	assert.Less(t, code, codeFailed, "%s: %s\n%s", s.page, s.command, &printed)
 	return printed.String()
 }
