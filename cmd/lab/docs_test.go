@@ -10,7 +10,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -300,4 +302,64 @@ func TestPlacesOfTheCourse(t *testing.T) {
 	page.Visit("file://" + handout)
 	assert.Len(t, regexp.MustCompile(`/Type /Page\b`).FindAll(page.PDF(), -1), 1, "the handout is one page")
 	assert.Empty(t, page.Errors())
+}
+
+// begun is how long a command of a list has to say that it cannot be carried out.
+const begun = time.Second
+
+// notHere is in commands that name what only a reader has (a place to fill in, a program to build first, a server at an address), and in those that write
+// what would change all others.
+var notHere = regexp.MustCompile(`\b[A-Z]{4,}\b|adapters/|/tmp/|\./one|\d:\d{4}|example\.com|--shard 1( |$)|^lab (init|new)\b`)
+
+// TestListedCommandsBegin starts each command of the lists in the pages, which are examples that may take long, and ends it when it has begun. None may
+// be wrong in itself; a file of the reader's may be missing.
+func TestListedCommandsBegin(t *testing.T) {
+	needs.Long(t, "starts each command that a page lists")
+	pages := pagesOf(t)
+	for i, page := range pages {
+		var err error
+		pages[i], err = filepath.Abs(page)
+		require.NoError(t, err)
+	}
+	readerPlace(t)
+	require.NoError(t, exec.Command("lab", "new", "python", "mylock").Run())
+	require.NoError(t, os.Symlink(filepath.Join("mylock", "client.py"), "mylock.py"))
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, script, _ := strings.Cut(string(readme), "```lab\n")
+	script, _, _ = strings.Cut(script, "```")
+	require.NoError(t, os.WriteFile("race.lab", []byte(script), 0o644))
+	missing, started := regexp.MustCompile(`no such file|no run there|unknown cell|No module named|not found`), 0
+	turns := make(chan struct{}, 6)
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, block := range fenced.FindAllStringSubmatch(string(text), -1) {
+			for line := range strings.Lines(block[1]) {
+				command := strings.TrimRight(strings.Split(line, " #")[0], " \n")
+				if !invoked.MatchString(command) || notHere.MatchString(command) {
+					continue
+				}
+				started++
+				turns <- struct{}{}
+				all.Go(func() {
+					defer func() { <-turns }()
+					cmd := exec.CommandContext(t.Context(), "sh", "-c", "exec lab "+invoked.ReplaceAllString(command, ""))
+					var said bytes.Buffer
+					cmd.Stdout, cmd.Stderr = &said, &said
+					if assert.NoError(t, cmd.Start(), command) {
+						end := time.AfterFunc(begun, func() { _ = cmd.Process.Signal(os.Interrupt) })
+						_ = cmd.Wait()
+						end.Stop()
+						if code := cmd.ProcessState.ExitCode(); code == codeUsage || code == codeFailed {
+							assert.Regexp(t, missing, said.String(), "%s: %s", page, command)
+						}
+					}
+				})
+			}
+		}
+	}
+	assert.Greater(t, started, 30)
 }
