@@ -89,7 +89,7 @@ func TestSuiteExample(t *testing.T) {
 
 // TestSuiteInDocs: the examples of the pages are read.
 func TestSuiteInDocs(t *testing.T) {
-	pages := docPages(t)
+	pages := pagesOf(t)
 	seen := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)

@@ -126,9 +126,13 @@ func (t *teller) operation(a checker.Anomaly) string {
 
 // lapse is how a client that took the lock for its own had come to lose it by the time of an anomaly.
 func (t *teller) lapse(client string, a checker.Anomaly) string {
+	opened := t.opened(a.Lock)
+	if opened.Unseen == history.Local {
+		return client + " had nothing on a server that kept others out"
+	}
 	ended, expired := t.lockEnded(client, a)
 	end := "its lease ended"
-	if t.session(a.Lock) {
+	if opened.Session {
 		end = "its session ended"
 	}
 	if !expired {
@@ -175,11 +179,14 @@ func (t *teller) lockEnded(client string, a checker.Anomaly) (at time.Duration, 
 	return at, expired
 }
 
-// session says whether a lock lasts as long as its client's session.
-func (t *teller) session(lock string) bool {
-	return slices.ContainsFunc(t.Events, func(e history.Event) bool {
-		return e.Kind == history.KindOpen && e.Lock == lock && e.Detail != nil && e.Detail.Session
-	})
+// opened is what is on record of a lock.
+func (t *teller) opened(lock string) history.Detail {
+	for i := range t.Events {
+		if e := &t.Events[i]; e.Kind == history.KindOpen && e.Lock == lock && e.Detail != nil {
+			return *e.Detail
+		}
+	}
+	return history.Detail{}
 }
 
 // serverFault is what had befallen a server by a time, the latest first; empty: nothing.

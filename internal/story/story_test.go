@@ -39,7 +39,7 @@ func played(t *testing.T, names ...string) map[string]*story.Story {
 // TestFindings: cause, consequence and loss, in one sentence that a reader who has not seen the script understands.
 func TestFindings(t *testing.T) {
 	told := played(t, "take-turns", "pause-past-lease", "stopped-between-check-and-delete", "redis-restarts-empty", "cut-off-past-lease", "holder-crashes",
-		"acquire-reply-lost", "late-acquire", "flash-sale-two-instances", "surviving-watchdog", "clock-behind", "one-clock-jumps")
+		"acquire-reply-lost", "late-acquire", "flash-sale-two-instances", "surviving-watchdog", "clock-behind", "one-clock-jumps", "last-item-two-requests")
 	for cell, finding := range map[string]string{
 		"setpx-lua/take-turns":                              "safe",
 		"setpx-lua/pause-past-lease":                        "C1 was paused while its lease ended, so C2 got the lock beside it, and C1's late write was accepted; 13 updates were acknowledged, and the counter ended at 1.",
@@ -51,6 +51,7 @@ func TestFindings(t *testing.T) {
 		"setpx-lua/acquire-reply-lost":                      "C1 has the lock on the server and does not know it: its acquire had ended without the lock.",
 		"setnx-del/late-acquire":                            "C1 has the lock on the server and does not know it: its acquire had ended without the lock, so C3 was refused though nobody held it.",
 		"setpx-lua/flash-sale-two-instances":                "The stock was 1, and 2 were sold: oversold by 1.",
+		"none/last-item-two-requests":                       "C1 had nothing on a server that kept others out, so C2 got the lock beside it, and C1's late write was accepted; 2 sales were acknowledged, and the stock went from 1 to 0.",
 		"getset-nil-lost/clock-behind":                      "C2's GETSET overwrote C1's lock, so C2 got it beside C1; 3 updates were acknowledged, and the counter ended at 2.",
 		"redisson-redlock/one-clock-jumps":                  "S3 had its clock moved, and C2's script got the lock that C1 still had: both held it; 2 updates were acknowledged, and the counter ended at 1.",
 	} {
