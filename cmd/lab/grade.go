@@ -102,27 +102,36 @@ func (f *gradeFlags) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 1:
 		return usagef("grade takes one exercise, and the command of your client behind --, for example: lab grade %s -- python3 mylock/client.py", exerciseNames()[0])
-	case f.argv != nil && (len(f.argv) == 0 || f.argv[0] == ""):
-		return usagef("-- needs the command of your client, for example: lab grade %s -- python3 mylock/client.py", exerciseNames()[0])
-	case given("client") && strings.TrimSpace(f.client) == "":
-		return usagef("--client needs a command, for example 'python3 mylock/client.py'")
-	case given("client") && f.argv != nil:
-		return usagef("the client is given twice: by --client and behind --")
 	case given("new") && f.dir == "":
 		return usagef("--new needs a directory, for example: lab grade %s --new mylock", exerciseNames()[0])
 	case given("new") && (given("client") || f.argv != nil):
 		return usagef("--new begins an exercise, a client is graded: do one after the other")
 	case given("language") && !given("new"):
 		return usagef("--language is for --new: a client is graded in any language")
-	case given("client"):
-		f.argv, f.given = []string{"/bin/sh", "-c", f.client}, []string{"--client", f.client}
+	case !slices.Contains(grade.Languages(), f.language):
+		return unknown("language of an exercise", f.language, grade.Languages(),
+			fmt.Sprintf("there are %s; in another one, begin with %s, and write the broken lock into it", enumerate(grade.Languages(), "and"), `"lab new"`))
+	}
+	if err := f.checkClient(given("client")); err != nil {
+		return err
 	}
 	if len(args) == 0 && (f.argv != nil || f.dir != "") {
 		return usagef("which exercise? There are %s", enumerate(exerciseNames(), "and"))
 	}
-	if !slices.Contains(grade.Languages(), f.language) {
-		return unknown("language of an exercise", f.language, grade.Languages(),
-			fmt.Sprintf("there are %s; in another one, begin with %s, and write the broken lock into it", enumerate(grade.Languages(), "and"), `"lab new"`))
+	return nil
+}
+
+// checkClient looks at the command of the client. flag says whether it is given by --client.
+func (f *gradeFlags) checkClient(flag bool) error {
+	switch {
+	case flag && f.argv != nil:
+		return usagef("the client is given twice: by --client and behind --")
+	case flag && strings.TrimSpace(f.client) == "":
+		return usagef("--client needs a command, for example 'python3 mylock/client.py'")
+	case flag:
+		f.argv, f.given = []string{"/bin/sh", "-c", f.client}, []string{"--client", f.client}
+	case f.argv != nil && (len(f.argv) == 0 || f.argv[0] == ""):
+		return usagef("-- needs the command of your client, for example: lab grade %s -- python3 mylock/client.py", exerciseNames()[0])
 	}
 	return nil
 }

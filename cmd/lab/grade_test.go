@@ -28,7 +28,7 @@ func TestExercises(t *testing.T) {
 	for _, exercise := range grade.Exercises() {
 		in := filepath.Join(dir, "testdata", exercise.Name)
 		all = append(all,
-			graded{exercise.Name, "the broken lock", python + " " + filepath.Join(dir, exercise.Name, "client.py"), 1},
+			graded{exercise.Name, "the broken lock in Go", built(t, filepath.Join(dir, exercise.Name, "main.go")), 1},
 			graded{exercise.Name, "the solution", python + " " + filepath.Join(in, "solution.py"), 0},
 			graded{exercise.Name, "the mistake", python + " " + filepath.Join(in, "mistake.py"), 1},
 			graded{exercise.Name, "the solution in Go", built(t, filepath.Join(in, "solution.go")), 0},
@@ -82,14 +82,47 @@ locklab.serve(Lock, name="mylock")
 func TestExerciseInGo(t *testing.T) {
 	needs.Long(t, "an exercise begun in Go")
 	dir := t.TempDir()
-	out, err := exec.Command("lab", "grade", "crash", "--new", filepath.Join(dir, "mylock"), "--language", "go").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	labIn(t, dir, "grade", "crash", "--new", "mylock", "--language", "go")
 	build := exec.Command("go", "build", "-mod=mod", "-o", "client", ".")
 	build.Dir = filepath.Join(dir, "mylock")
 	if out, err := build.CombinedOutput(); err != nil {
 		needs.Part(t, "go", fmt.Errorf("%w\n%s", err, out))
 	}
 	gradeAll(t, []graded{{"crash", "the broken lock in Go", filepath.Join(dir, "mylock", "client"), 1}})
+}
+
+// TestListOfExercisesInDocs: docs/exercises.md shows what lab grade prints.
+func TestListOfExercisesInDocs(t *testing.T) {
+	assert.Contains(t, exercisesPage(t), "\n$ lab grade\n"+labIn(t, t.TempDir(), "grade")+"```")
+}
+
+// TestGradeInDocs: docs/exercises.md shows what the grade of a broken lock prints.
+func TestGradeInDocs(t *testing.T) {
+	needs.Long(t, "an exercise begun in Python, as docs/exercises.md shows it")
+	python, dir := needs.RedisPy(t), t.TempDir()
+	labIn(t, dir, "grade", "crash", "--new", "mylock")
+	out := labIn(t, dir, "grade", "crash", "--", python, "mylock/client.py")
+	assert.Contains(t, exercisesPage(t), "\n$ lab grade crash -- python3 mylock/client.py\n"+strings.ReplaceAll(out, python, "python3")+"```")
+}
+
+func exercisesPage(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "exercises.md"))
+	require.NoError(t, err)
+	return string(page)
+}
+
+// labIn is what the lab prints when it is called in a directory.
+func labIn(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "lab", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "COLUMNS=100", "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != codeSurprise { // a lock that does not survive
+		require.NoError(t, err)
+	}
+	return string(out)
 }
 
 // graded is a client, and the exit code of its grade.

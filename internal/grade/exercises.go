@@ -175,7 +175,8 @@ func chapters() []Chapter {
 		}},
 		{10, "a pause, and fencing", []Trial{
 			{Scenario: "pause-past-lease", Tolerated: []checker.Name{checker.DoubleHolder}, Hint: "No lock stops a write that is on its way. The store can refuse it, if it sees that a later holder has written: each grant needs a number that is greater than all before it (fence in docs/protocol.md)."},
-			{Scenario: "number-arrives-late", Tolerated: []checker.Name{checker.DoubleHolder}, Hint: "A client can be paused at any moment of its acquire, too. Of two clients, must the one that was granted the lock later have the greater number?"},
+			{Scenario: "number-arrives-late", Tolerated: []checker.Name{checker.DoubleHolder}, Hint: "A client can be paused at any moment of its acquire, too. Which of two clients then has the greater number, and which one must have it?"},
+			{Scenario: "number-fetched-early", Hint: "Another client held the lock after C1 had asked for its number, and before C1 was granted the lock. At which moment does the number have to be counted?"},
 		}},
 	}
 }
