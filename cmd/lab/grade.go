@@ -207,24 +207,16 @@ func (f *gradeFlags) grade(cmd *cobra.Command, exercise grade.Exercise) error {
 	if err != nil {
 		return err
 	}
-	if lab.OutcomeOf(run) == lab.Failed {
-		return failureOf(run)
+	for _, cell := range run.Cells {
+		if lab.OutcomeOfCell(cell) == lab.Failed {
+			return fmt.Errorf("%s: %s", cellName(cell), report.Clean(cell.Verdict.Reason))
+		}
 	}
 	results := exercise.Judge(run.Cells)
 	if err := f.write(cmd.OutOrStdout(), terminalWidth(cmd.OutOrStdout()), exercise, results, run); err != nil {
 		return err
 	}
 	return exitWith([...]int{grade.Survived: codeExpected, grade.Undecided: codeUnknown, grade.Failed: codeSurprise}[grade.Worst(results)])
-}
-
-// failureOf says which cell could not be played because the lab or a server failed.
-func failureOf(run *record.Run) error {
-	for _, cell := range run.Cells {
-		if lab.OutcomeOfCell(cell) == lab.Failed {
-			return fmt.Errorf("%s: %s", cellName(cell), report.Clean(cell.Verdict.Reason))
-		}
-	}
-	return nil
 }
 
 // gradeProgress says on stderr how far the scenarios have come.
@@ -273,7 +265,7 @@ func (f *gradeFlags) write(w io.Writer, width int, exercise grade.Exercise, resu
 		parts := [][]string{{"seen", report.Clean(r.Why)}}
 		switch {
 		case r.Cell.Verdict.Kind == checker.Broken:
-			parts = append(parts, []string{"hint", r.Trial.Hint})
+			parts = append(parts, []string{"hint", r.Hint()})
 		case r.Outcome == grade.Failed: // mostly the fault of the adapter
 			parts = append(parts, []string{"check", invocation(os.Args[0]) + " " + report.ShellLine([]string{"doctor", "--client", f.command()})})
 		}

@@ -154,11 +154,11 @@ func chapters() []Chapter {
 		{3, "a crash", []Trial{
 			{Scenario: "holder-crashes", Hint: "A process that was killed sends nothing any more. Who else can end its lock, and when must it be told to? Can a client that waits put that end off?"},
 		}},
-		{4, "the expiry in a second command", []Trial{
+		{4, "expiry in a second command", []Trial{
 			{Scenario: "crash-between-setnx-and-expire", Hint: "A process can be killed between any two of its commands. Is there a moment at which the lock is there, and has no end?"},
 			{Scenario: "expiry-arrives-late", OneCommand: true, Tolerated: pastLease(), Hint: "A slow client looks like a dead one. A command that it was about to send may arrive when the lock is another client's."},
 		}},
-		{5, "a plain DEL", []Trial{
+		{5, "SET NX PX and DEL", []Trial{
 			{Scenario: "released-twice", Hint: "At the second release the lock is another client's. What is under the key says whose it is, if each client writes something of its own."},
 			{Scenario: "release-after-the-lease", Hint: "A release that finds no lock of its own has nothing to do. It must return, and say no."},
 			{Scenario: "work-longer-than-lease", Tolerated: pastLease(checker.WrongfulRenew), Hint: "What a client remembers does not change when its lease ends; what is under the key does. By what can the release tell whose lock it is about to delete?"},

@@ -29,6 +29,14 @@ type Result struct {
 	Why   string
 }
 
+// Hint is a question that leads on. What is wrong with fencing tokens shows in any chapter, and is about none of the commands there.
+func (r Result) Hint() string {
+	if slices.Contains(r.Cell.Verdict.Names(), checker.FenceRegression) {
+		return "Each grant needs a number that is greater than all before it, whoever gets the lock. Where is it counted, and does that count ever start again?"
+	}
+	return r.Trial.Hint
+}
+
 // Judge says which of its chapters a lock has survived, by a run of the exercise's scenarios. What was not shown was not survived.
 func (e Exercise) Judge(cells []record.Cell) []Result {
 	var all []Result

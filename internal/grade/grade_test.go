@@ -93,7 +93,12 @@ func TestWhatIsNotShownIsNotSurvived(t *testing.T) {
 		result := judge(func(c *record.Cell) { c.Verdict, c.Finding = *verdict, "two clients" })
 		assert.Equal(t, want, result.Outcome, verdict)
 		assert.NotEmpty(t, result.Why)
+		assert.Equal(t, result.Trial.Hint, result.Hint())
 	}
+	unfenced := judge(func(c *record.Cell) {
+		c.Verdict = checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.FenceRegression}}}
+	})
+	assert.NotEqual(t, unfenced.Trial.Hint, unfenced.Hint())
 	stalled := judge(func(c *record.Cell) {
 		c.Verdict, c.Stalls = checker.Verdict{Kind: checker.Undecided, Reason: "stalled"}, []string{"stalled"}
 	})
