@@ -23,8 +23,9 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// gradeTimeout is after how long a scenario is given up: one with a lock that works takes three seconds, or twelve if the host is slow.
-const gradeTimeout = 20 * time.Second
+// gradeTimeout is after how long a scenario is given up: one with a lock that works takes three seconds, or twelve if the host is slow. A lock that works is
+// never to fail by it, so it is long.
+const gradeTimeout = 30 * time.Second
 
 // gradeFlags are the flags of lab grade as given.
 type gradeFlags struct {
