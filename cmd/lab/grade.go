@@ -250,11 +250,11 @@ func (f *gradeFlags) write(w io.Writer, width int, exercise grade.Exercise, resu
 		}
 		rows = append(rows, []string{[...]string{grade.Survived: "survives", grade.Undecided: "unknown", grade.Failed: "FAILS"}[r.Outcome], strconv.Itoa(r.Chapter.Number), r.Chapter.Title})
 	}
-	headline := fmt.Sprintf("%s: the lock survives %d of %d chapters", exercise.Name, survived, len(results))
+	mended := ""
 	if survived == len(results) {
-		headline = fmt.Sprintf("%s: mended; the lock survives all %d chapters", exercise.Name, survived)
+		mended = "mended; "
 	}
-	fmt.Fprintf(&b, "%s\n\n", headline)
+	fmt.Fprintf(&b, "%s: %sthe lock survives %d of %d chapters\n\n", exercise.Name, mended, survived, len(results))
 	if err := writeTable(&b, width, "  ", rows); err != nil {
 		return err
 	}
