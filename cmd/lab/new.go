@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,29 +32,39 @@ It overwrites nothing.`,
 			if !ok {
 				return unknown("language", args[0], kitNames(), "there are "+enumerate(kitNames(), "and"))
 			}
-			names, err := kit.Write(args[1])
-			switch {
-			case errors.Is(err, kits.ErrThere):
-				return usagef("%s is there already, and nothing is overwritten", strings.SplitN(err.Error(), ":", 2)[0])
-			case err != nil:
-				return usagef("%v", plainly(err))
-			}
 			out := cmd.OutOrStdout()
-			for _, name := range names {
-				fmt.Fprintln(out, filepath.Join(args[1], name))
-			}
-			command := fmt.Sprintf(kit.Command, filepath.ToSlash(args[1]))
-			if !filepath.IsAbs(args[1]) && kit.Name == "go" {
-				command = "./" + command
-			}
-			fmt.Fprint(out, "\n")
-			if kit.Prepare != "" {
-				fmt.Fprintf(out, "First\n  cd %s && %s && cd -\n\n", args[1], kit.Prepare)
+			command, err := writeKit(out, kit, args[1], nil)
+			if err != nil {
+				return err
 			}
 			_, err = fmt.Fprint(out, report.Next(invocation(os.Args[0]), []string{"adapter", "doctor", "--client", command}, []string{"lock", "run", "--client", command}))
 			return err
 		},
 	}
+}
+
+// writeKit writes a kit with files in place of some of its own, says what is to be prepared, and returns the command that starts the client.
+func writeKit(out io.Writer, kit kits.Kit, dir string, own map[string][]byte) (command string, err error) {
+	names, err := kit.WriteWith(dir, own)
+	switch {
+	case errors.Is(err, kits.ErrThere):
+		return "", usagef("%s is there already, and nothing is overwritten", strings.SplitN(err.Error(), ":", 2)[0])
+	case err != nil:
+		return "", usagef("%v", plainly(err))
+	}
+	for _, name := range names {
+		fmt.Fprintln(out, filepath.Join(dir, name))
+	}
+	quoted := report.ShellLine([]string{filepath.ToSlash(dir)})
+	command = fmt.Sprintf(kit.Command, quoted)
+	if !filepath.IsAbs(dir) && kit.Name == "go" {
+		command = "./" + command
+	}
+	fmt.Fprint(out, "\n")
+	if kit.Prepare != "" {
+		fmt.Fprintf(out, "First\n  cd %s && %s && cd -\n\n", quoted, kit.Prepare)
+	}
+	return command, nil
 }
 
 func kitNames() []string {

@@ -49,6 +49,9 @@ func stub() {
 // answer says ok, whatever is asked.
 func answer(req protocol.Request, misconduct string) {
 	reply := protocol.Message{ID: req.ID, Outcome: protocol.OK}
+	if misconduct == "refuses" && req.Do == protocol.Acquire {
+		reply.Outcome = protocol.No
+	}
 	if req.Do == protocol.Init {
 		reply.Hello = &protocol.Hello{Version: protocol.Version, Name: "stub"}
 		switch {
@@ -58,6 +61,8 @@ func answer(req protocol.Request, misconduct string) {
 			reply.Hello.Name = os.Args[2]
 		case misconduct == "promises":
 			reply.Hello.Promises = os.Args[2:]
+		case misconduct == "permits":
+			reply.Hello.Permits = 5
 		case misconduct == "slow":
 			reply.Hello.MinLeaseMS = 5000
 		case misconduct == "old" && req.Version != 1:

@@ -82,6 +82,9 @@ func rules() map[string]rule {
 		"worker/client": {},
 		"internal/kits": {own: []string{"worker/client"}},
 
+		"examples/exercises": {},
+		"internal/grade":     {own: []string{"checker", "examples/exercises", "internal/record", "scenarios"}},
+
 		// The public library is thin: what it does, internal/lab does.
 		"lab": {own: []string{"history", "faults", "impls", "checker", "internal/record", "scenarios", "internal/lab", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/storm", "internal/sim/explore", "internal/sim/trace"}},
 		"internal/lab": {own: []string{"faults",
@@ -114,7 +117,7 @@ func rules() map[string]rule {
 		"internal/report/web": {own: []string{"history", "internal/timeline"}, pure: true},
 		"cmd/lab": {
 			own: []string{
-				"internal/adapters", "history", "internal/compare", "internal/export", "internal/find", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
+				"internal/adapters", "history", "internal/compare", "internal/export", "internal/find", "internal/grade", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.

@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/locklab/locklab/worker/client"
@@ -25,18 +27,19 @@ type Kit struct {
 	Name    string
 	Prepare string // the command to be called in the directory first; empty: none
 	Command string // that starts the client in the directory; %s stands for it
+	Lock    string // the file that has the lock
 }
 
 // All lists the kits.
 func All() []Kit {
 	return []Kit{
-		{"go", "go build -mod=mod -o client .", "%s/client"},
+		{"go", "go build -mod=mod -o client .", "%s/client", "main.go"},
 		// A JVM that is killed leaves its performance data below /tmp.
-		{"java", "javac -d classes *.java", "java -XX:-UsePerfData -cp %s/classes Client"},
-		{"node", "npm install", "node %s/client.js"},
+		{"java", "javac -d classes *.java", "java -XX:-UsePerfData -cp %s/classes Client", "Client.java"},
+		{"node", "npm install", "node %s/client.js", "client.js"},
 		// Beside the client, where Python looks first: the Python of a distribution refuses to have anything installed.
-		{"python", "python3 -m pip install --target . redis", "python3 %s/client.py"},
-		{"shell", "", "python3 %s/client.py"},
+		{"python", "python3 -m pip install --target . redis", "python3 %s/client.py", "client.py"},
+		{"shell", "", "python3 %s/client.py", "lock.sh"},
 	}
 }
 
@@ -54,7 +57,10 @@ func Find(name string) (Kit, bool) {
 var ErrThere = errors.New("is there already")
 
 // Write writes the kit's files into a directory, which it makes if there is none. It returns their names.
-func (k Kit) Write(dir string) (names []string, err error) {
+func (k Kit) Write(dir string) (names []string, err error) { return k.WriteWith(dir, nil) }
+
+// WriteWith is Write with files of the caller's, by their names, beside the kit's or in their place.
+func (k Kit) WriteWith(dir string, own map[string][]byte) (names []string, err error) {
 	contents := map[string][]byte{}
 	read := func(from fs.FS, begin, into string) error {
 		return fs.WalkDir(from, begin, func(name string, entry fs.DirEntry, err error) error {
@@ -67,11 +73,11 @@ func (k Kit) Write(dir string) (names []string, err error) {
 			return err
 		})
 	}
-	own, err := fs.Sub(files, k.Name)
+	kit, err := fs.Sub(files, k.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := read(own, ".", "."); err != nil {
+	if err := read(kit, ".", "."); err != nil {
 		return nil, err
 	}
 	switch k.Name {
@@ -82,6 +88,12 @@ func (k Kit) Write(dir string) (names []string, err error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if _, there := contents[name]; !there {
+			names = append(names, name)
+		}
+		contents[name] = bytes.Replace(own[name], []byte(`"github.com/locklab/locklab/worker/client"`), []byte(`client "mylock/locklab"`), 1)
 	}
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/grade"
+	"github.com/locklab/locklab/internal/needs"
+)
+
+// gradesAtOnce is how many clients are graded at a time: their scenarios mostly wait.
+const gradesAtOnce = 4
+
+// TestExercises: of each exercise the broken lock is caught, the solution survives all chapters, and the common mistake does not, in Python and in Go.
+func TestExercises(t *testing.T) {
+	needs.Long(t, "the exercises, with their solutions and common mistakes")
+	python, dir := needs.RedisPy(t), exercisesDir(t)
+	var all []graded
+	for _, exercise := range grade.Exercises() {
+		in := filepath.Join(dir, "testdata", exercise.Name)
+		all = append(all,
+			graded{exercise.Name, "the broken lock in Go", built(t, filepath.Join(dir, exercise.Name, "main.go")), 1},
+			graded{exercise.Name, "the solution", python + " " + filepath.Join(in, "solution.py"), 0},
+			graded{exercise.Name, "the mistake", python + " " + filepath.Join(in, "mistake.py"), 1},
+			graded{exercise.Name, "the solution in Go", built(t, filepath.Join(in, "solution.go")), 0},
+			graded{exercise.Name, "the mistake in Go", built(t, filepath.Join(in, "mistake.go")), 1},
+		)
+	}
+	gradeAll(t, all)
+}
+
+// TestLocksThatCheat: a lock that locks nothing, or gets nothing done, is not passed, whatever the exercise.
+func TestLocksThatCheat(t *testing.T) {
+	needs.Long(t, "clients that want to be passed without a lock")
+	python := needs.RedisPy(t)
+	var all []graded
+	for what, lock := range map[string]string{
+		"never contends":     `key = "own:" + uuid.uuid4().hex; return self.redis.set(key, "x", nx=True, px=1000) is not None`,
+		"refuses everything": `return self.redis.get(self.key) == "never"`,
+		"does not know":      `raise OSError("who knows")`,
+		"never returns":      `time.sleep(3600)`,
+		"is valid for 1 ms":  `return self.redis.set(self.key, "x", px=1000) and 0.001`,
+	} {
+		path := filepath.Join(t.TempDir(), "client.py")
+		require.NoError(t, os.WriteFile(path, []byte(fmt.Sprintf(cheat, strings.ReplaceAll(lock, "; ", "\n        "))), 0o600))
+		all = append(all, graded{"crash", what, python + " " + path, 1})
+	}
+	gradeAll(t, all)
+}
+
+// cheat is a client whose acquire is left out.
+const cheat = `
+import time, uuid
+import redis, locklab
+
+class Lock:
+    def __init__(self, servers, key, lease):
+        self.key, self.redis = key, redis.Redis(*servers[0], decode_responses=True, single_connection_client=True)
+
+    def acquire(self):
+        %s
+
+    def release(self):
+        return self.redis.delete(self.key) == 1
+
+    def ping(self):
+        self.redis.ping()
+
+locklab.serve(Lock, name="mylock")
+`
+
+// TestExerciseInGo: what --new writes in Go can be built and graded, in a module of its own.
+func TestExerciseInGo(t *testing.T) {
+	needs.Long(t, "an exercise begun in Go")
+	dir := t.TempDir()
+	labIn(t, dir, "grade", "crash", "--new", "mylock", "--language", "go")
+	build := exec.Command("go", "build", "-mod=mod", "-o", "client", ".")
+	build.Dir = filepath.Join(dir, "mylock")
+	if out, err := build.CombinedOutput(); err != nil {
+		needs.Part(t, "go", fmt.Errorf("%w\n%s", err, out))
+	}
+	gradeAll(t, []graded{{"crash", "the broken lock in Go", filepath.Join(dir, "mylock", "client"), 1}})
+}
+
+// TestListOfExercisesInDocs: docs/exercises.md shows what lab grade prints.
+func TestListOfExercisesInDocs(t *testing.T) {
+	assert.Contains(t, exercisesPage(t), "\n$ lab grade\n"+labIn(t, t.TempDir(), "grade")+"```")
+}
+
+// TestGradeInDocs: docs/exercises.md shows what the grade of a broken lock prints.
+func TestGradeInDocs(t *testing.T) {
+	needs.Long(t, "an exercise begun in Python, as docs/exercises.md shows it")
+	python, dir := needs.RedisPy(t), t.TempDir()
+	labIn(t, dir, "grade", "crash", "--new", "mylock")
+	out := labIn(t, dir, "grade", "crash", "--", python, "mylock/client.py")
+	assert.Contains(t, exercisesPage(t), "\n$ lab grade crash -- python3 mylock/client.py\n"+strings.ReplaceAll(out, python, "python3")+"```")
+}
+
+func exercisesPage(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "exercises.md"))
+	require.NoError(t, err)
+	return string(page)
+}
+
+// labIn is what the lab prints when it is called in a directory.
+func labIn(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "lab", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "COLUMNS=100", "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != codeSurprise { // a lock that does not survive
+		require.NoError(t, err)
+	}
+	return string(out)
+}
+
+// graded is a client, and the exit code of its grade.
+type graded struct {
+	exercise, what, client string
+	code                   int
+}
+
+// gradeAll grades clients side by side.
+func gradeAll(t *testing.T, all []graded) {
+	t.Helper()
+	slots := make(chan struct{}, gradesAtOnce)
+	var wg sync.WaitGroup
+	for _, g := range all {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			cmd := exec.CommandContext(t.Context(), "lab", "grade", g.exercise, "--client", g.client, "--out", filepath.Join(t.TempDir(), "out"))
+			kit, err := filepath.Abs(filepath.Join("..", "..", "internal", "kits", "python"))
+			assert.NoError(t, err)
+			cmd.Env = append(os.Environ(), "PYTHONPATH="+kit, "PYTHONDONTWRITEBYTECODE=1")
+			out, err := cmd.CombinedOutput()
+			var exit *exec.ExitError
+			code := 0
+			if errors.As(err, &exit) {
+				code = exit.ExitCode()
+			} else {
+				assert.NoError(t, err)
+			}
+			assert.Equal(t, g.code, code, "%s: %s\n%s", g.exercise, g.what, out)
+		})
+	}
+	wg.Wait()
+}
+
+func exercisesDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", "..", "examples", "exercises"))
+	require.NoError(t, err)
+	return dir
+}
+
+// built is the program of one file.
+func built(t *testing.T, file string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "client")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, file).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}

@@ -1,0 +1,47 @@
+// The lock to mend. Edit this file; locklab is the protocol.
+package main
+
+import (
+	"crypto/rand"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/locklab/locklab/worker/client"
+)
+
+const release = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`
+
+type lock struct {
+	client.Options
+	redis *redis.Client
+	token string
+}
+
+func (l *lock) acquire(op *client.Operation) (bool, error) {
+	token := rand.Text()
+	ok, err := l.redis.SetNX(op, l.Key, token, l.Lease).Result() // sends SET NX PX
+	if ok {
+		l.token = token
+	}
+	return ok, err
+}
+
+func (l *lock) release(op *client.Operation) (bool, error) {
+	return l.redis.Eval(op, release, []string{l.Key}, l.token).Bool()
+}
+
+func (l *lock) reconnect(op *client.Operation) (bool, error) { return true, l.redis.Ping(op).Err() }
+
+func (l *lock) close(*client.Operation) (bool, error) {
+	return true, l.redis.Close()
+}
+
+func connect(o client.Options) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: o.Servers[0], MaxRetries: -1, ReadTimeout: -1, PoolSize: 1}) // no silent retries
+}
+
+func main() {
+	client.Serve(map[string]any{"name": "mylock"}, func(o client.Options) (*lock, error) {
+		return &lock{Options: o, redis: connect(o)}, nil
+	}, client.Verbs[*lock]{Acquire: (*lock).acquire, Release: (*lock).release, Reconnect: (*lock).reconnect, Close: (*lock).close})
+}

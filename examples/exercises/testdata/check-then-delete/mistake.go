@@ -1,0 +1,58 @@
+// A common mistake: the delete is in a transaction, and the comparison is not.
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/locklab/locklab/worker/client"
+)
+
+type lock struct {
+	client.Options
+	redis *redis.Client
+	token string
+}
+
+func (l *lock) acquire(op *client.Operation) (bool, error) {
+	token := rand.Text()
+	ok, err := l.redis.SetNX(op, l.Key, token, l.Lease).Result() // sends SET NX PX
+	if ok {
+		l.token = token
+	}
+	return ok, err
+}
+
+func (l *lock) release(op *client.Operation) (bool, error) {
+	value, err := l.redis.Get(op, l.Key).Result()
+	if errors.Is(err, redis.Nil) || err == nil && value != l.token {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var removed *redis.IntCmd
+	_, err = l.redis.TxPipelined(op, func(transaction redis.Pipeliner) error { // without WATCH, nothing holds what was read
+		removed = transaction.Del(op, l.Key)
+		return nil
+	})
+	return err == nil && removed.Val() == 1, err
+}
+
+func (l *lock) reconnect(op *client.Operation) (bool, error) { return true, l.redis.Ping(op).Err() }
+
+func (l *lock) close(*client.Operation) (bool, error) {
+	return true, l.redis.Close()
+}
+
+func connect(o client.Options) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: o.Servers[0], MaxRetries: -1, ReadTimeout: -1, PoolSize: 1}) // no silent retries
+}
+
+func main() {
+	client.Serve(map[string]any{"name": "mylock"}, func(o client.Options) (*lock, error) {
+		return &lock{Options: o, redis: connect(o)}, nil
+	}, client.Verbs[*lock]{Acquire: (*lock).acquire, Release: (*lock).release, Reconnect: (*lock).reconnect, Close: (*lock).close})
+}
