@@ -9,6 +9,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/listing"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report/web"
 )
@@ -26,8 +27,18 @@ const mostFindings = 5
 // HTML writes the run as one page that needs nothing else: the findings, the matrix, and each cell step by step. If a history cannot be read, the
 // cell says so. Without histories there are verdicts only. Long histories are cut, and the page says how much is missing.
 func HTML(w io.Writer, run *record.Run, histories Histories) error {
+	return HTMLBeside(w, run, histories, Beside{})
+}
+
+// Beside is what a page has besides the cells of a run.
+type Beside struct {
+	Sources listing.Sources // of the locks; nil: none are shown
+}
+
+// HTMLBeside is HTML with more beside the cells.
+func HTMLBeside(w io.Writer, run *record.Run, histories Histories, beside Beside) error {
 	m := newMatrix(run.Cells)
-	index := newPageIndex(run, m)
+	index := newPageIndex(m, beside.Sources)
 	cells := pageCells(index, histories)
 	counts := countCells(run.Cells)
 	page := &web.Page{Title: "Lock Lab: " + counts.String(), Counts: counts.String(), Lead: lead(counts), Findings: pageFindings(m, index, cells)}

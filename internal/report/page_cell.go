@@ -33,6 +33,7 @@ type pageCell struct {
 	Skipped  []string      `json:"skipped,omitempty"`
 	Trouble  string        `json:"trouble,omitempty"` // why there are no steps
 	Where    string        `json:"where,omitempty"`   // the file of the history
+	Sites    []int         `json:"sites,omitempty"`   // the lines of the lock that sent the commands, see pageCode
 
 	history []byte
 }
@@ -75,11 +76,11 @@ func parallel(n int, do func(int)) {
 // pageCells are the cells of an index, with their histories.
 func pageCells(index *pageIndex, histories Histories) []*pageCell {
 	cells := make([]*pageCell, len(index.cells))
-	parallel(len(cells), func(i int) { cells[i] = newPageCell(index.cells[i], histories) })
+	parallel(len(cells), func(i int) { cells[i] = newPageCell(index.cells[i], histories, index.sources) })
 	return cells
 }
 
-func newPageCell(c record.Cell, histories Histories) *pageCell {
+func newPageCell(c record.Cell, histories Histories, sources *pageSources) *pageCell {
 	out := &pageCell{
 		Data:    clean(c.Data),
 		Skipped: c.Skipped, Stalls: c.Stalls,
@@ -105,7 +106,8 @@ func newPageCell(c record.Cell, histories Histories) *pageCell {
 	t := newChart(events)
 	out.tell(c, t)
 	if out.Trouble == "" {
-		out.history = web.AppendHistory(nil, t.all, t.kept(c, maxEvents))
+		kept := t.kept(c, maxEvents)
+		out.history, out.Sites = web.AppendHistory(nil, t.all, kept), sources.sites(c.Lock, t.all.Events, kept)
 	}
 	return out
 }
@@ -137,14 +139,18 @@ func packed(index *pageIndex, cells []*pageCell) ([]web.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts := [][]byte{text}
+	sources, err := index.sources.text()
+	if err != nil {
+		return nil, err
+	}
+	texts := [][]byte{text, sources}
 	groups := make([]bytes.Buffer, len(index.Scenarios))
 	for i, row := range index.Cells {
 		if err := cells[i].write(&groups[row[1]]); err != nil {
 			return nil, err
 		}
 	}
-	ids := []string{"index"}
+	ids := []string{"index", "sources"}
 	for i := range groups {
 		groups[i].WriteByte(']')
 		texts, ids = append(texts, groups[i].Bytes()), append(ids, fmt.Sprintf("cells-%d", i))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/listing"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -21,7 +22,8 @@ type pageIndex struct {
 	// Cells are by scenario: [lock, scenario, round, class, sign, anomalies …], as the numbers of these.
 	Cells [][]int `json:"cells"`
 
-	cells []record.Cell // in the same order
+	cells   []record.Cell // in the same order
+	sources *pageSources
 }
 
 // pageLock is a lock and what its card says.
@@ -33,6 +35,8 @@ type pageLock struct {
 	Server string `json:"server,omitempty"`
 	Place  int    `json:"place"` // in the registry; negative: none
 	Apart  bool   `json:"apart,omitempty"`
+
+	Code *pageCode `json:"code,omitempty"`
 }
 
 // pageScenario is a scenario and its script.
@@ -61,13 +65,16 @@ func pageClasses() []string {
 	return []string{"safe", "broken", "na", "unknown", "surprise", "failed"}
 }
 
-func newPageIndex(run *record.Run, m matrix) *pageIndex {
-	x := &pageIndex{}
+func newPageIndex(m matrix, all listing.Sources) *pageIndex {
+	sources := newPageSources(all, m.locks)
+	x := &pageIndex{sources: sources}
 	for _, d := range checker.Definitions() {
 		x.Anomalies = append(x.Anomalies, pageAnomaly{d.Name, letter(d.Name), d.Meaning})
 	}
 	for _, lock := range m.locks {
-		x.Locks = append(x.Locks, cardOf(lock, m.isApart(lock)))
+		card := cardOf(lock, m.isApart(lock))
+		card.Code = sources.codeOf(lock)
+		x.Locks = append(x.Locks, card)
 	}
 	scripts, err := scenarios.Builtin()
 	if err != nil {

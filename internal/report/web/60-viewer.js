@@ -14,6 +14,7 @@ const viewer = {
     if (state.beside === undefined) state.beside = innerWidth >= 900 && others.length && item.cls !== 'na' && matrix.repairs(item, others[0]) ? matrix.locks[others[0].lock].name : ALONE;
     const beside = others.find(c => matrix.locks[c.lock].name === state.beside);
     const cells = await unpack('cells-' + item.scenario);
+    unpacked.sourceTexts = await unpack('sources');
     const same = this.columns.length && this.columns[0].item === item && (this.columns[1] || {}).item === beside;
     this.state = state;
     if (!same) {
@@ -125,6 +126,7 @@ const viewer = {
     $('stage').replaceChildren(script(this.scenario, frame, this), ...this.columns.map((c, n) => stageOf(c, frame, n, this)));
     $('stage').classList.toggle('two', this.columns.length > 1);
     this.markFilms();
+    showLines();
   },
 
   drawStrip() {

@@ -11,7 +11,8 @@ function stageOf(c, frame, n, v) {
     el('div.side-head', {}, name, el('span.soft', {}, stamp(part.now)), crowd.length ? el('b.tag.surprise', {}, crowd.join(' and ') + ' believe that they hold') : ''),
     el('div.clients', {}, state.clients.map((x, i) => clientCard(x, i, part.now))),
     el('div.wire', {}, wire(c, part, frame, v, n)),
-    el('div.servers', {}, state.servers.map(s => serverCard(s, c.h))));
+    el('div.servers', {}, state.servers.map(s => serverCard(s, c.h))),
+    sourceOf(c, part, v));
 }
 
 // clientCard says what a client believes, until when, and what has hit it.

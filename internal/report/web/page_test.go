@@ -76,6 +76,13 @@ func TestFromTheMatrixThroughACellAndBack(t *testing.T) {
 	assert.Contains(t, p.Eval(`document.getElementById('now').textContent`), "C2  acquire", "it opens where the cause happens")
 	assert.Contains(t, p.Eval(`document.querySelector('.side').textContent`), "C1 and C2 believe that they hold")
 
+	assert.Contains(t, p.Eval(`document.querySelector('.source li.ran').textContent`), `"SET"`, "the line that sent the step's command")
+	assert.Contains(t, p.Eval(`document.querySelector('.source li.bug').textContent`), `"DEL"`, "and the line that is the bug")
+	open(p, url, "#/pause-past-lease/setpx-del/13?hide=1")
+	assert.Equal(t, 0., p.Eval(`document.querySelectorAll('.source li.bug').length`), "not before it has happened")
+	p.Visit(url + "#/pause-past-lease/setpx-del")
+	p.Wait(`location.hash === '#/pause-past-lease/setpx-del'`)
+
 	steps := p.Eval(`document.querySelectorAll('#strip button').length`).(float64)
 	assert.Less(t, steps, 20., "rounds that are alike are one step")
 	p.Key("Home")
