@@ -32,24 +32,32 @@ func HTML(w io.Writer, run *record.Run, histories Histories) error {
 
 // Beside is what a page has besides the cells of a run.
 type Beside struct {
-	Sources listing.Sources // of the locks; nil: none are shown
+	Sources  listing.Sources // of the locks; nil: none are shown
+	Explored *Explored       // the cells are the explorer's; nil: they are those of scenarios
 }
 
 // HTMLBeside is HTML with more beside the cells.
 func HTMLBeside(w io.Writer, run *record.Run, histories Histories, beside Beside) error {
 	m := newMatrix(run.Cells)
-	index := newPageIndex(m, beside.Sources)
+	index := newPageIndex(m, beside)
 	cells := pageCells(index, histories)
 	counts := countCells(run.Cells)
-	page := &web.Page{Title: "Lock Lab: " + counts.String(), Counts: counts.String(), Lead: lead(counts), Findings: pageFindings(m, index, cells)}
+	page := &web.Page{Title: "Lock Lab: " + counts.String(), Counts: counts.String(), Lead: lead(counts, expectedUnknown(run.Cells)), Findings: pageFindings(m, index, cells)}
 	if !run.Finished {
 		page.Alarm = "The run was interrupted: cells that were not started are missing below."
 	}
 	for _, f := range facts(run) {
+		if f.name == "seed" && beside.Explored != nil {
+			continue // the search has none
+		}
 		page.Facts = append(page.Facts, [2]string{f.name, f.value})
 	}
 	if len(run.Command) > 0 {
-		page.Facts = append(page.Facts, [2]string{"again", "lab " + ShellLine(withSeed(withoutOut(run.Command), run.Seed))})
+		again := withoutOut(run.Command)
+		if beside.Explored == nil {
+			again = withSeed(again, run.Seed)
+		}
+		page.Facts = append(page.Facts, [2]string{"again", "lab " + ShellLine(again)})
 	}
 	var err error
 	if page.Data, err = packed(index, cells); err != nil {
@@ -58,13 +66,28 @@ func HTMLBeside(w io.Writer, run *record.Run, histories Histories, beside Beside
 	return web.Write(w, page)
 }
 
+// expectedUnknown is how many cells were expected to conclude nothing: searches that are not complete.
+func expectedUnknown(cells []record.Cell) (n int) {
+	for _, c := range cells {
+		if unknownAsExpected(c) {
+			n++
+		}
+	}
+	return n
+}
+
+func unknownAsExpected(c record.Cell) bool {
+	return statusOf(c) == statusUnknown && c.Expected.Verdict.Kind == checker.Undecided
+}
+
 // lead says what the findings are.
-func lead(n counts) string {
+func lead(n counts, open int) string {
+	n.Unknown -= open
 	switch {
 	case n.Surprises+n.Failed+n.Unknown > 0:
 		return fmt.Sprintf("%s, %d unknown, %d failed", plural(n.Surprises, "surprise", "surprises"), n.Unknown, n.Failed)
 	case n.Broken > 0:
-		return fmt.Sprintf("No surprise: %s broke, each as expected", plural(n.Broken, "cell", "cells"))
+		return fmt.Sprintf("No surprise: %s broke, %sas expected", plural(n.Broken, "cell", "cells"), map[bool]string{true: "each "}[n.Broken > 1])
 	}
 	return "No surprise, and nothing broke"
 }
@@ -75,7 +98,7 @@ func pageFindings(m matrix, index *pageIndex, cells []*pageCell) []web.Finding {
 	rest := map[checker.Name]int{}
 	for i, c := range index.cells {
 		switch s := statusOf(c); {
-		case s >= statusUnknown:
+		case s >= statusUnknown && !unknownAsExpected(c):
 			first = append(first, findingOf(index, i, cells[i]))
 		case s == statusExpected && c.Verdict.Kind == checker.Broken && m.at(c.Lock, c.Scenario)[0].Round == c.Round:
 			cause := cells[i].cause()

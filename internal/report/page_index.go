@@ -9,7 +9,6 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/listing"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -21,6 +20,9 @@ type pageIndex struct {
 	Anomalies []pageAnomaly  `json:"anomalies"`
 	// Cells are by scenario: [lock, scenario, round, class, sign, anomalies …], as the numbers of these.
 	Cells [][]int `json:"cells"`
+	// Explored: the cells are the explorer's. Entries are those of the table of breaking points, [letters, words] by scenario/lock, as numbers.
+	Explored bool                `json:"explored,omitempty"`
+	Entries  map[string][]string `json:"entries,omitempty"`
 
 	cells   []record.Cell // in the same order
 	sources *pageSources
@@ -65,9 +67,9 @@ func pageClasses() []string {
 	return []string{"safe", "broken", "na", "unknown", "surprise", "failed"}
 }
 
-func newPageIndex(m matrix, all listing.Sources) *pageIndex {
-	sources := newPageSources(all, m.locks)
-	x := &pageIndex{sources: sources}
+func newPageIndex(m matrix, beside Beside) *pageIndex {
+	sources := newPageSources(beside.Sources, m.locks)
+	x := &pageIndex{sources: sources, Explored: beside.Explored != nil}
 	for _, d := range checker.Definitions() {
 		x.Anomalies = append(x.Anomalies, pageAnomaly{d.Name, letter(d.Name), d.Meaning})
 	}
@@ -81,11 +83,21 @@ func newPageIndex(m matrix, all listing.Sources) *pageIndex {
 		scripts = nil // the page then lacks titles
 	}
 	for _, name := range m.scenarios {
+		if beside.Explored != nil {
+			x.Scenarios = append(x.Scenarios, pageScenario{Name: clean(name), Title: beside.Explored.Titles[name]})
+			continue
+		}
 		x.Scenarios = append(x.Scenarios, storyOf(scripts, name, m))
 	}
 	for _, g := range m.all() {
+		if entry := beside.Explored.entryOf(g[0].Lock, g[0].Scenario); entry != nil {
+			if x.Entries == nil {
+				x.Entries = map[string][]string{}
+			}
+			x.Entries[fmt.Sprintf("%d/%d", slices.Index(m.scenarios, g[0].Scenario), slices.Index(m.locks, g[0].Lock))] = entry
+		}
 		for _, c := range g {
-			row := []int{slices.Index(m.locks, c.Lock), slices.Index(m.scenarios, c.Scenario), c.Round, slices.Index(pageClasses(), cellClass(c)), signOf(c, g)}
+			row := []int{slices.Index(m.locks, c.Lock), slices.Index(m.scenarios, c.Scenario), c.Round, slices.Index(pageClasses(), cellClass(c)), x.signOf(c, g)}
 			for _, name := range namesOf(c) {
 				if n := slices.IndexFunc(x.Anomalies, func(a pageAnomaly) bool { return a.Name == name }); n >= 0 {
 					row = append(row, n)
@@ -112,8 +124,8 @@ func namesOf(c record.Cell) []checker.Name {
 	return c.Verdict.Names()
 }
 
-func signOf(c record.Cell, g group) (sign int) {
-	for bit, on := range map[int]bool{signKnown: statusOf(c) == statusKnown, signDiffers: g.differs(), signStorm: c.Storm != nil} {
+func (x *pageIndex) signOf(c record.Cell, g group) (sign int) {
+	for bit, on := range map[int]bool{signKnown: statusOf(c) == statusKnown, signDiffers: g.differs() && !x.Explored, signStorm: c.Storm != nil} {
 		if on {
 			sign |= bit
 		}

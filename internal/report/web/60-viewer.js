@@ -50,10 +50,10 @@ const viewer = {
     document.title = `${lock.name} / ${scenario.name}: Lock Lab`;
     const pick = el('select', {id: 'beside', oninput: e => this.go({beside: e.target.value})}, el('option', {value: ALONE}, 'no other lock'), others.map(c => el('option', {value: matrix.locks[c.lock].name, selected: this.columns[1] && this.columns[1].item === c}, `${matrix.locks[c.lock].name} (${CLASS_WORDS[c.cls]})`)));
     const rounds = matrix.rounds(item);
-    const round = rounds.length > 1 && el('label', {}, 'round ', el('select', {oninput: e => this.go({round: +e.target.value})}, rounds.map(c => el('option', {value: c.round, selected: c === item}, `${c.round}: ${CLASS_WORDS[c.cls]}`))));
+    const round = rounds.length > 1 && el('label', {}, matrix.explored ? 'counterexample ' : 'round ', el('select', {oninput: e => this.go({round: +e.target.value})}, rounds.map(c => el('option', {value: c.round, selected: c === item}, `${c.round}: ${CLASS_WORDS[c.cls]}`))));
     const hide = el('label', {}, el('input', {type: 'checkbox', id: 'hide', checked: !!this.state.hide, oninput: e => this.go({hide: e.target.checked ? '1' : ''})}), ' hide the verdict until it happens');
     $('cell').replaceChildren(
-      el('nav.bar', {'aria-label': 'Cell'}, el('a', {href: '#' + (matrix.drawn || ''), id: 'back'}, '← All cells'), el('label', {}, 'beside ', pick), round || '', hide),
+      el('nav.bar', {'aria-label': 'Cell'}, el('a', {href: '#' + (matrix.drawn || ''), id: 'back'}, '← All cells'), others.length ? el('label', {}, 'beside ', pick) : '', round || '', hide),
       el('header.story', {}, el('h1', {}, scenario.title || scenario.name), el('p', {}, scenario.about || '', scenario.source ? el('span.soft', {}, ` (${scenario.source})`) : '')),
       el('div.heads', {id: 'heads'}),
       el('section.player', {id: 'player', 'aria-label': 'Step by step'},
@@ -179,9 +179,9 @@ function headOf(c, n, v) {
   return el('article.head.' + c.item.cls, {},
     el('h2', {}, el('span', {}, c.lock.name), ' ', el('b.tag.' + (told ? c.item.cls : 'na'), {}, told ? CLASS_WORDS[c.item.cls] : 'what happens next?'), told ? extras(c) : ''),
     el('p.idea', {}, c.lock.idea || ''),
-    told && n === 0 && c.item.cls === 'broken' && !c.item.storm && !matrix.others(c.item).some(o => o.cls === 'safe') ? el('p.soft', {}, 'No lock of this run is safe in this scenario.') : '',
+    told && n === 0 && c.item.cls === 'broken' && !c.item.storm && !matrix.explored && !matrix.others(c.item).some(o => o.cls === 'safe') ? el('p.soft', {}, 'No lock of this run is safe in this scenario.') : '',
     c.lock.bug && told ? el('p.bug', {}, el('b', {}, c.item.cls === 'safe' ? 'Its bug does not show here: ' : 'The bug: '), c.lock.bug) : '',
-    told ? el('p.verdict', {}, c.item.cls === 'safe' ? 'Safe: nothing went wrong.' : cell.finding) : '',
+    told ? el('p.verdict', {}, c.item.cls !== 'safe' ? cell.finding : matrix.explored ? 'It holds within the bounds of the search.' : 'Safe: nothing went wrong.') : '',
     told && cell.breaks ? el('p', {}, 'It breaks the promise ', el('b', {}, cell.breaks), '.') : '',
     list.length ? el('ol.symptoms', {}, list) : '');
 }
