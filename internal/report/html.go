@@ -34,6 +34,12 @@ func HTML(w io.Writer, run *record.Run, histories Histories) error {
 type Beside struct {
 	Sources  listing.Sources // of the locks; nil: none are shown
 	Explored *Explored       // the cells are the explorer's; nil: they are those of scenarios
+
+	// Of two runs side by side, see DiffHTML: which they are, and what became of each cell, as letters and in words.
+	sides   []string
+	entries map[[2]string][]string
+	lead    string
+	facts   [][2]string
 }
 
 // HTMLBeside is HTML with more beside the cells.
@@ -46,9 +52,13 @@ func HTMLBeside(w io.Writer, run *record.Run, histories Histories, beside Beside
 	if !run.Finished {
 		page.Alarm = "The run was interrupted: cells that were not started are missing below."
 	}
+	if beside.sides != nil {
+		page.Title, page.Lead, page.Counts, page.Facts = "Lock Lab: "+beside.lead, beside.lead, "Old beside new: what is the same is left out.", beside.facts
+		page.Findings = diffFindings(index, cells)
+	}
 	for _, f := range facts(run) {
-		if f.name == "seed" && beside.Explored != nil {
-			continue // the search has none
+		if f.name == "seed" && (beside.Explored != nil || beside.sides != nil) {
+			continue // a search has none, and two runs have two
 		}
 		page.Facts = append(page.Facts, [2]string{f.name, f.value})
 	}

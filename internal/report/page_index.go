@@ -23,6 +23,8 @@ type pageIndex struct {
 	// Explored: the cells are the explorer's. Entries are those of the table of breaking points, [letters, words] by scenario/lock, as numbers.
 	Explored bool                `json:"explored,omitempty"`
 	Entries  map[string][]string `json:"entries,omitempty"`
+	// Sides are two runs: each cell has its rounds from them, the old one and the new one. Entries then say what became of it.
+	Sides []string `json:"sides,omitempty"`
 
 	cells   []record.Cell // in the same order
 	sources *pageSources
@@ -69,7 +71,7 @@ func pageClasses() []string {
 
 func newPageIndex(m matrix, beside Beside) *pageIndex {
 	sources := newPageSources(beside.Sources, m.locks)
-	x := &pageIndex{sources: sources, Explored: beside.Explored != nil}
+	x := &pageIndex{sources: sources, Explored: beside.Explored != nil, Sides: beside.sides}
 	for _, d := range checker.Definitions() {
 		x.Anomalies = append(x.Anomalies, pageAnomaly{d.Name, letter(d.Name), d.Meaning})
 	}
@@ -90,7 +92,11 @@ func newPageIndex(m matrix, beside Beside) *pageIndex {
 		x.Scenarios = append(x.Scenarios, storyOf(scripts, name, m))
 	}
 	for _, g := range m.all() {
-		if entry := beside.Explored.entryOf(g[0].Lock, g[0].Scenario); entry != nil {
+		entry := beside.Explored.entryOf(g[0].Lock, g[0].Scenario)
+		if beside.sides != nil {
+			entry = beside.entries[[2]string{g[0].Lock, g[0].Scenario}]
+		}
+		if entry != nil {
 			if x.Entries == nil {
 				x.Entries = map[string][]string{}
 			}
@@ -125,7 +131,7 @@ func namesOf(c record.Cell) []checker.Name {
 }
 
 func (x *pageIndex) signOf(c record.Cell, g group) (sign int) {
-	for bit, on := range map[int]bool{signKnown: statusOf(c) == statusKnown, signDiffers: g.differs() && !x.Explored, signStorm: c.Storm != nil} {
+	for bit, on := range map[int]bool{signKnown: statusOf(c) == statusKnown, signDiffers: g.differs() && !x.Explored && x.Sides == nil, signStorm: c.Storm != nil} {
 		if on {
 			sign |= bit
 		}

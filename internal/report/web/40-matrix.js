@@ -19,7 +19,7 @@ const matrix = {
     });
     for (const c of this.items) {
       const key = c.scenario + '/' + c.lock, worst = this.groups.get(key);
-      if (!worst || CLASSES.indexOf(c.cls) > CLASSES.indexOf(worst.cls)) this.groups.set(key, c);
+      if (!worst || this.sides || CLASSES.indexOf(c.cls) > CLASSES.indexOf(worst.cls)) this.groups.set(key, c);
     }
   },
 
@@ -36,7 +36,7 @@ const matrix = {
   // others are the cells of a scenario that can stand beside a cell, the best first: the nearest lock of the registry that is safe beside a broken one, if
   // there is one that is not known to be broken elsewhere, and the other way round.
   others(cell) {
-    if (this.explored) return []; // each counterexample has steps of its own
+    if (this.explored || this.sides) return []; // each counterexample has steps of its own, and an old cell its new one beside it
     const place = c => this.locks[c.lock].place < 0 ? 1e3 + c.lock : this.locks[c.lock].place;
     const server = c => this.locks[c.lock].server;
     const good = cell.cls === 'safe' ? 'broken' : 'safe';
@@ -60,6 +60,7 @@ const matrix = {
 
   // setup builds the filters from what occurs.
   setup() {
+    if (this.sides) $('cells').textContent = 'What has changed: old → new';
     if (this.explored) $('cells').textContent = this.entries ? 'Breaking points: the fewest faults, and what they lead to' : 'The search';
     const fill = (id, values) => {
       const list = [...new Set(values.filter(Boolean))].sort();
@@ -131,6 +132,7 @@ const matrix = {
   },
 
   legend(shown) {
+    if (this.sides) shown = shown.flatMap(c => this.rounds(c));
     const seen = this.anomalies.filter((_, n) => shown.some(c => c.anomalies.includes(n)));
     $('legend').replaceChildren(...seen.map(a => el('li', {}, el('b', {}, a.letter), ` ${a.name}: ${a.meaning}`)), el('li', {}, el('b', {}, '✓'), ' safe; ', el('b', {}, '–'), ' n/a; ', el('b', {}, '?'), ' unknown; ', el('b', {}, '!'), ' not as expected'), ...entryLegend(this));
   },

@@ -15,12 +15,13 @@ const viewer = {
     const beside = others.find(c => matrix.locks[c.lock].name === state.beside);
     const cells = await unpack('cells-' + item.scenario);
     unpacked.sourceTexts = await unpack('sources');
-    const same = this.columns.length && this.columns[0].item === item && (this.columns[1] || {}).item === beside;
+    const shown = matrix.sides ? matrix.rounds(item) : [item, beside].filter(Boolean);
+    const same = this.columns.length === shown.length && this.columns.every((c, n) => c.item === shown[n]);
     this.state = state;
     if (!same) {
-      this.columns = [item, beside].filter(Boolean).map(c => {
+      this.columns = shown.map(c => {
         const cell = cells[c.at];
-        return {item: c, cell, lock: matrix.locks[c.lock], h: cell.history && (cell.read = cell.read || readHistory(cell.history)), marks: marksOf(cell)};
+        return {item: c, cell, lock: sideOf(c), h: cell.history && (cell.read = cell.read || readHistory(cell.history)), marks: marksOf(cell)};
       });
       this.frames = framesOf(this.columns.map(c => c.h), this.columns.map(c => new Map(c.marks)));
       this.build(item, others);
@@ -38,10 +39,12 @@ const viewer = {
 
   // deciding is the frame in which the cause happens.
   deciding() {
-    const {cell} = this.columns[0];
-    const cause = (cell.symptoms || []).find(s => s.follows < 0);
-    if (!cause || !this.columns[0].h || this.state.hide) return 0;
-    return frameAt(this.frames, 0, Math.max(0, ...cause.events));
+    if (this.state.hide) return 0;
+    for (const [n, {cell, h}] of this.columns.entries()) {
+      const cause = (cell.symptoms || []).find(s => s.follows < 0);
+      if (cause && h) return frameAt(this.frames, n, Math.max(0, ...cause.events));
+    }
+    return 0;
   },
 
   // build makes what does not change from step to step.
@@ -50,7 +53,7 @@ const viewer = {
     document.title = `${lock.name} / ${scenario.name}: Lock Lab`;
     const pick = el('select', {id: 'beside', oninput: e => this.go({beside: e.target.value})}, el('option', {value: ALONE}, 'no other lock'), others.map(c => el('option', {value: matrix.locks[c.lock].name, selected: this.columns[1] && this.columns[1].item === c}, `${matrix.locks[c.lock].name} (${CLASS_WORDS[c.cls]})`)));
     const rounds = matrix.rounds(item);
-    const round = rounds.length > 1 && el('label', {}, matrix.explored ? 'counterexample ' : 'round ', el('select', {oninput: e => this.go({round: +e.target.value})}, rounds.map(c => el('option', {value: c.round, selected: c === item}, `${c.round}: ${CLASS_WORDS[c.cls]}`))));
+    const round = rounds.length > 1 && !matrix.sides && el('label', {}, matrix.explored ? 'counterexample ' : 'round ', el('select', {oninput: e => this.go({round: +e.target.value})}, rounds.map(c => el('option', {value: c.round, selected: c === item}, `${c.round}: ${CLASS_WORDS[c.cls]}`))));
     const hide = el('label', {}, el('input', {type: 'checkbox', id: 'hide', checked: !!this.state.hide, oninput: e => this.go({hide: e.target.checked ? '1' : ''})}), ' hide the verdict until it happens');
     $('cell').replaceChildren(
       el('nav.bar', {'aria-label': 'Cell'}, el('a', {href: '#' + (matrix.drawn || ''), id: 'back'}, '← All cells'), others.length ? el('label', {}, 'beside ', pick) : '', round || '', hide),
@@ -179,7 +182,7 @@ function headOf(c, n, v) {
   return el('article.head.' + c.item.cls, {},
     el('h2', {}, el('span', {}, c.lock.name), ' ', el('b.tag.' + (told ? c.item.cls : 'na'), {}, told ? CLASS_WORDS[c.item.cls] : 'what happens next?'), told ? extras(c) : ''),
     el('p.idea', {}, c.lock.idea || ''),
-    told && n === 0 && c.item.cls === 'broken' && !c.item.storm && !matrix.explored && !matrix.others(c.item).some(o => o.cls === 'safe') ? el('p.soft', {}, 'No lock of this run is safe in this scenario.') : '',
+    told && n === 0 && c.item.cls === 'broken' && !c.item.storm && !matrix.explored && !matrix.sides && !matrix.others(c.item).some(o => o.cls === 'safe') ? el('p.soft', {}, 'No lock of this run is safe in this scenario.') : '',
     c.lock.bug && told ? el('p.bug', {}, el('b', {}, c.item.cls === 'safe' ? 'Its bug does not show here: ' : 'The bug: '), c.lock.bug) : '',
     told ? el('p.verdict', {}, c.item.cls !== 'safe' ? cell.finding : matrix.explored ? 'It holds within the bounds of the search.' : 'Safe: nothing went wrong.') : '',
     told && cell.breaks ? el('p', {}, 'It breaks the promise ', el('b', {}, cell.breaks), '.') : '',

@@ -58,14 +58,15 @@ function sourceOf(c, part, v) {
     const head = !before || before[0] !== file ? [el('li.file', {}, 'impls/' + code.files[file])] : [];
     const text = texts[code.files[file]].split('\n').slice(from - 1, to);
     return [...head, ...text.map((line, i) => {
-      const here = at.filter(a => sameLine(a[1], [file, from + i])), bug = told && code.bugs && code.bugs.find(b => sameLine(b.at, [file, from + i]));
+      const here = at.filter(a => sameLine(a[1], [file, from + i])), marked = (code.bugs || []).find(b => sameLine(b.at, [file, from + i])), bug = told && marked;
+      if (marked && !told) line = line.replace(/\/\/ .*/, ''); // the comment says it
       const who = here.map(a => el('b.at.c' + a[0] % 6 + (a[2] ? '.running' : ''), {title: a[2] ? 'is here' : 'was here in this step'}, c.h.clients[a[0]]));
       const cls = (here.some(a => a[2]) ? '.running' : here.length ? '.ran' : '') + (bug ? '.bug' : '') + (i === 0 ? '.first' : '');
       return el('li' + cls, {}, el('span.no', {'aria-hidden': 'true'}, String(from + i)), el('span.who', {}, who), el('code', {}, line.replace(/\t/g, '  ') || ' ', bug ? el('b.tag', {title: bug.what || c.lock.bug}, bug.what ? 'the bug: ' + bug.what : 'the bug') : ''));
     })];
   });
   const words = at.length ? ': a filled name is here, an outlined one was here in this step' : ': no client is in it now';
-  return el('details.source', {open: openSource(), ontoggle: e => { if (e.target.isConnected) openSource(e.target.open); }}, el('summary', {}, 'Source of ' + c.lock.name, el('span.soft', {}, words)), el('ol', {tabindex: 0, role: 'region', 'aria-label': 'Source of ' + c.lock.name}, rows));
+  return el('details.source', {open: openSource(), ontoggle: e => { if (e.target.isConnected) openSource(e.target.open); }}, el('summary', {}, 'Source of ' + c.lock.name, el('span.soft', {}, words)), el('div.lines', {tabindex: 0, role: 'region', 'aria-label': 'Source of ' + c.lock.name}, el('ol', {}, rows)));
 }
 
 // openSource remembers whether sources are shown.
@@ -74,7 +75,7 @@ const openSource = on => on === undefined ? sourceShown : sourceShown = on;
 
 // showLines scrolls each source to where its clients are.
 function showLines() {
-  for (const list of document.querySelectorAll('.source ol')) {
+  for (const list of document.querySelectorAll('.source .lines')) {
     const line = list.querySelector('.running') || list.querySelector('.ran') || list.querySelector('.bug');
     if (line) list.scrollTop = Math.max(0, line.offsetTop - list.clientHeight / 3);
   }

@@ -6,9 +6,15 @@ function entryWords(matrix, cell) {
   return entry ? ': ' + entry[1] : '';
 }
 
+// sideOf is the lock of a cell; of two runs side by side, with the run that it is from.
+function sideOf(item) {
+  const lock = matrix.locks[item.lock];
+  return matrix.sides ? {...lock, name: `${lock.name}, ${matrix.sides[item.round - 1]}`} : lock;
+}
+
 // entryLegend explains the signs of the table.
 function entryLegend(matrix) {
-  if (!matrix.entries) return [];
+  if (!matrix.explored || !matrix.entries) return [];
   const signs = [
     ['1D', 'one such fault alone makes two holders, as the first thing to go wrong'],
     ['1G 2D', 'one leaves a ghost, two make two holders; 1G -: no two holders within the bounds'],
