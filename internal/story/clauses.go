@@ -28,7 +28,7 @@ func (t *teller) cause(a checker.Anomaly) string {
 		}
 		return fmt.Sprintf("%s's %s got the lock that %s still had", who, t.command(a), whom)
 	case checker.DoubleHolder:
-		return fmt.Sprintf("%s, so %s got the lock beside it", t.lapse(whom, a), who)
+		return t.doubleHolder(who, whom, a)
 	case checker.StaleWrite:
 		return fmt.Sprintf("%s, and its write was accepted all the same", t.lapse(who, a))
 	case checker.LostUpdate:
@@ -124,6 +124,14 @@ func (t *teller) operation(a checker.Anomaly) string {
 	return "operation"
 }
 
+// doubleHolder says how one client got the lock beside another, whose hold of a lock without a lease nothing has ended.
+func (t *teller) doubleHolder(who, whom string, a checker.Anomaly) string {
+	if t.leaseless(a.Lock) && t.serverFault(a.At) == "" {
+		return fmt.Sprintf("nothing kept %s from the lock while %s held it", who, whom)
+	}
+	return fmt.Sprintf("%s, so %s got the lock beside it", t.lapse(whom, a), who)
+}
+
 // lapse is how a client that took the lock for its own had come to lose it by the time of an anomaly.
 func (t *teller) lapse(client string, a checker.Anomaly) string {
 	ended, expired := t.lockEnded(client, a)
@@ -173,6 +181,13 @@ func (t *teller) lockEnded(client string, a checker.Anomaly) (at time.Duration, 
 		}
 	}
 	return at, expired
+}
+
+// leaseless says whether a lock has neither a lease nor a session that could have ended.
+func (t *teller) leaseless(lock string) bool {
+	return slices.ContainsFunc(t.Events, func(e history.Event) bool {
+		return e.Kind == history.KindOpen && e.Lock == lock && e.Detail != nil && e.Detail.Leaseless && !e.Detail.Session
+	})
 }
 
 // session says whether a lock lasts as long as its client's session.

@@ -46,6 +46,7 @@ func TestFindings(t *testing.T) {
 		"setpx-del/pause-past-lease":                        "C1 was paused while its lease ended, so C2 got the lock beside it, and C1's late write was accepted; C1's DEL removed C2's lock, so C3 got it beside C2; 14 updates were acknowledged, and the counter ended at 2.",
 		"getset-published/stopped-between-check-and-delete": "C1's DEL removed C2's lock, so C3 got it beside C2.",
 		"setpx-lua/redis-restarts-empty":                    "The server restarted, and C2's SET got the lock that C1 still had: both held it; 2 updates were acknowledged, and the counter ended at 1.",
+		"local/clock-behind":                                "Nothing kept C2 from the lock while C1 held it, and C1's late write was accepted; 3 updates were acknowledged, and the counter ended at 2.",
 		"setpx-lua/cut-off-past-lease":                      "C1 was cut off while its lease ended, so C2 got the lock beside it.",
 		"setnx-del/holder-crashes":                          "Nobody held the lock, and C2 was refused all the same: C1 had died with it.",
 		"setpx-lua/acquire-reply-lost":                      "C1 has the lock on the server and does not know it: its acquire had ended without the lock.",

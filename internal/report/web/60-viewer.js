@@ -60,7 +60,7 @@ const viewer = {
       el('header.story', {}, el('h1', {}, scenario.title || scenario.name), el('p', {}, scenario.about || '', scenario.source ? el('span.soft', {}, ` (${scenario.source})`) : '')),
       el('div.heads', {id: 'heads'}),
       el('section.player', {id: 'player', 'aria-label': 'Step by step'},
-        el('div.controls', {}, el('button', {type: 'button', id: 'prev', 'aria-label': 'Step back', onclick: () => this.step(-1)}, '◀'), el('button', {type: 'button', id: 'next', 'aria-label': 'Next step', onclick: () => this.step(1)}, '▶'), el('button', {type: 'button', id: 'play', 'aria-pressed': 'false', onclick: () => this.play()}, 'play'), el('output', {id: 'now', 'aria-live': 'polite'}), el('span.hint.soft', {}, '← → step, space plays, Esc goes back')),
+        el('div.controls', {}, el('button', {type: 'button', id: 'prev', 'aria-label': 'Step back', onclick: () => this.step(-1)}, '◀'), el('button', {type: 'button', id: 'next', 'aria-label': 'Next step', onclick: () => this.step(1)}, '▶'), el('button', {type: 'button', id: 'play', 'aria-pressed': 'false', onclick: () => this.play()}, 'play'), el('output', {id: 'now', 'aria-live': 'polite'}), el('span.hint.soft', {}, 'red: more clients hold than may; ← → step, space plays, Esc goes back')),
         el('div.strip', {id: 'strip'}), el('div.stage', {id: 'stage'})),
       el('section.films', {'aria-label': 'Film strip'}, el('h2', {}, 'Film strip'), el('div.film-columns', {id: 'films'}, this.columns.map((c, n) => el('div.film', {id: 'film-' + n, tabindex: 0, role: 'region', 'aria-label': 'Film strip of ' + c.lock.name})))));
     if (!this.frames.length) $('player').hidden = true;
@@ -182,11 +182,19 @@ function headOf(c, n, v) {
   return el('article.head.' + c.item.cls, {},
     el('h2', {}, el('span', {}, c.lock.name), ' ', el('b.tag.' + (told ? c.item.cls : 'na'), {}, told ? CLASS_WORDS[c.item.cls] : 'what happens next?'), told ? extras(c) : ''),
     el('p.idea', {}, c.lock.idea || ''),
-    told && n === 0 && c.item.cls === 'broken' && !c.item.storm && !matrix.explored && !matrix.sides && !matrix.others(c.item).some(o => o.cls === 'safe') ? el('p.soft', {}, 'No lock of this run is safe in this scenario.') : '',
-    c.lock.bug && told ? el('p.bug', {}, el('b', {}, c.item.cls === 'safe' ? 'Its bug does not show here: ' : 'The bug: '), c.lock.bug) : '',
+    told && n === 0 ? el('p.soft', {}, whoIsSafe(c.item)) : '',
+    c.lock.bug && told ? el('p.bug', {}, el('b', {}, c.item.cls === 'safe' ? 'Its known bug does not show here: ' : 'Known bug: '), c.lock.bug) : '',
     told ? el('p.verdict', {}, c.item.cls !== 'safe' ? cell.finding : matrix.explored ? 'It holds within the bounds of the search.' : 'Safe: nothing went wrong.') : '',
     told && cell.breaks ? el('p', {}, 'It breaks the promise ', el('b', {}, cell.breaks), '.') : '',
     list.length ? el('ol.symptoms', {}, list) : '');
+}
+
+// whoIsSafe says of a broken cell whether any lock would have done better, unless one stands to choose that is known to have no bug.
+function whoIsSafe(item) {
+  if (item.cls !== 'broken' || item.storm || matrix.explored || matrix.sides) return '';
+  const safe = matrix.others(item).filter(o => o.cls === 'safe');
+  if (!safe.length) return 'No lock of this run is safe in this scenario.';
+  return safe.every(o => matrix.locks[o.lock].bug) ? 'Only locks that have bugs of their own are safe in this scenario.' : '';
 }
 
 // extras is what is known of a cell besides.
@@ -206,5 +214,5 @@ function script(scenario, frame, v) {
   const lines = steps.filter((s, n) => s.line && steps.findIndex(o => o.line === s.line) === n);
   if (!lines.length) return '';
   const list = el('ol', {}, lines.map(s => el('li' + (frame.lines.includes(s.line) ? '.now' : ''), {'aria-current': frame.lines.includes(s.line) ? 'step' : null}, el('button', {type: 'button', onclick: () => { const n = v.frames.findIndex(f => f.lines.includes(s.line)); if (n >= 0) v.to(n); }}, s.text))));
-  return el('details.script', {open: innerWidth >= 900}, el('summary', {}, 'Script'), list);
+  return el('details.script', {open: innerWidth >= 900}, el('summary', {}, 'Script'), list, lines.some(s => s.text.includes('=>')) ? el('p.soft', {}, '=> is what must come of a step. A request that is on hold waits on the wire until its client continues, or it arrives late.') : '');
 }

@@ -61,7 +61,7 @@ function sourceOf(c, part, v) {
       const here = at.filter(a => sameLine(a[1], [file, from + i])), marked = (code.bugs || []).find(b => sameLine(b.at, [file, from + i])), bug = told && marked;
       if (marked && !told) line = line.replace(/\/\/ .*/, ''); // the comment says it
       const who = here.map(a => el('b.at.c' + a[0] % 6 + (a[2] ? '.running' : ''), {title: a[2] ? 'is here' : 'was here in this step'}, c.h.clients[a[0]]));
-      const cls = (here.some(a => a[2]) ? '.running' : here.length ? '.ran' : '') + (bug ? '.bug' : '') + (i === 0 ? '.first' : '');
+      const cls = (here.some(a => a[2]) ? '.running' : here.length ? '.ran' : '') + (bug ? '.faulty' : '') + (i === 0 ? '.first' : '');
       return el('li' + cls, {}, el('span.no', {'aria-hidden': 'true'}, String(from + i)), el('span.who', {}, who), el('code', {}, line.replace(/\t/g, '  ') || ' ', bug ? el('b.tag', {title: bug.what || c.lock.bug}, bug.what ? 'the bug: ' + bug.what : 'the bug') : ''));
     })];
   });
@@ -76,7 +76,7 @@ const openSource = on => on === undefined ? sourceShown : sourceShown = on;
 // showLines scrolls each source to where its clients are.
 function showLines() {
   for (const list of document.querySelectorAll('.source .lines')) {
-    const line = list.querySelector('.running') || list.querySelector('.ran') || list.querySelector('.bug');
+    const line = list.querySelector('.running') || list.querySelector('.ran') || list.querySelector('.faulty');
     if (line) list.scrollTop = Math.max(0, line.offsetTop - list.clientHeight / 3);
   }
 }
