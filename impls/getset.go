@@ -64,8 +64,8 @@ type getsetLock struct {
 	opts Options
 	own  string // the value of our last hold
 
-	nilIsExpired bool // a bug: nil from GET is followed by GETSET
-	nilIsLost    bool // a bug: nil from GETSET is not our lock
+	nilIsExpired bool // the bug of getset-nil-expired: nil from GET is followed by GETSET
+	nilIsLost    bool // the bug of getset-nil-lost: nil from GETSET is not our lock
 }
 
 func (l *getsetLock) TryAcquire(ctx context.Context) (bool, error) {

@@ -49,5 +49,5 @@ func (l *localLock) Release(context.Context) (bool, error)    { return l.mutex()
 func (l *localLock) Held(context.Context) (bool, error) { return l.mutex().pass(l, l), nil }
 
 func (l *localLock) mutex() *localMutex {
-	return static(l.env, "local "+l.key, zero[localMutex])
+	return static(l.env, "local "+l.key, zero[localMutex]) // the bug: another process has one of its own
 }

@@ -20,5 +20,5 @@ func none() Spec {
 
 type noLock struct{}
 
-func (noLock) TryAcquire(context.Context) (bool, error) { return true, nil }
+func (noLock) TryAcquire(context.Context) (bool, error) { return true, nil } // the bug: whoever asks has it
 func (noLock) Release(context.Context) (bool, error)    { return true, nil }

@@ -64,7 +64,7 @@ func renewUntilFailure(ctx context.Context, env Env, lease time.Duration, renew 
 		owner, err := renew(attempt)
 		cancel()
 		if err != nil || !owner {
-			return
+			return // the bug: the first failed renewal is the last
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (l *redlockLock) TryAcquire(ctx context.Context) (bool, error) {
 		return stored(servers[i].Do(ctx, "SET", l.keyOn(l.opts.Key, i), token, "NX", "PX", l.opts.Lease.Milliseconds()))
 	})
 	if l.noSecondLook {
-		began = l.clock.now() // the bug: the time spent is not counted
+		began = l.clock.now() // the bug of redlock-no-second-look: the time spent is not counted
 	}
 	held, _ := taken.decide(q.need)
 	expires := began + l.opts.Lease - redlockDrift(l.opts.Lease)
@@ -161,7 +161,7 @@ func (l *redlockLock) remove(ctx context.Context, token string) votes {
 func (l *redlockLock) quorum() quorum {
 	need := majority(len(l.env.Servers()))
 	if l.half {
-		need-- // the bug
+		need-- // the bug of redlock-no-second-look/half-majority
 	}
 	return quorum{env: l.env, need: need, patience: nodePatience(l.opts.Lease)}
 }

@@ -26,7 +26,7 @@ type setnxDelLock struct {
 
 // TryAcquire writes the time as the article does, though no client reads it.
 func (l *setnxDelLock) TryAcquire(ctx context.Context) (bool, error) {
-	return applied(l.env.Server().Do(ctx, "SETNX", l.key, l.env.Now().Unix()))
+	return applied(l.env.Server().Do(ctx, "SETNX", l.key, l.env.Now().Unix())) // the bug: it never expires
 }
 
 func (l *setnxDelLock) Release(ctx context.Context) (bool, error) {

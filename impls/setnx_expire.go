@@ -85,13 +85,13 @@ func (l *setnxExpireLock) TryAcquire(ctx context.Context) (bool, error) {
 		return false, l.repair(ctx)
 	}
 	l.token = token
-	if err := l.expire(ctx); err != nil {
+	if err := l.expire(ctx); err != nil { // the bug of setnx-expire-norepair: after a crash before it the lock never expires
 		return false, fmt.Errorf("the lock is taken, and has perhaps no expiry: %v", err) // not known to have failed
 	}
 	return true, nil
 }
 
-// repair gives the lock an expiry if it has none. The bug: the lock may have changed owner since TTL.
+// repair gives the lock an expiry if it has none. The bug of setnx-expire: the lock may have changed owner since TTL.
 func (l *setnxExpireLock) repair(ctx context.Context) error {
 	if !l.repairs {
 		return nil

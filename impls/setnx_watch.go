@@ -47,7 +47,7 @@ type setnxWatchLock struct {
 
 func (l *setnxWatchLock) TryAcquire(ctx context.Context) (bool, error) {
 	token := l.env.Token()
-	held, err := applied(l.env.Server().Do(ctx, "SETNX", l.opts.Key, token))
+	held, err := applied(l.env.Server().Do(ctx, "SETNX", l.opts.Key, token)) // the bug of setnx-watch: it never expires
 	if held {
 		l.token = token
 	}

@@ -27,5 +27,5 @@ func (l *setpxDelLock) TryAcquire(ctx context.Context) (bool, error) {
 }
 
 func (l *setpxDelLock) Release(ctx context.Context) (bool, error) {
-	return applied(l.env.Server().Do(ctx, "DEL", l.opts.Key))
+	return applied(l.env.Server().Do(ctx, "DEL", l.opts.Key)) // the bug: whoever has the lock by now
 }

@@ -37,5 +37,5 @@ func (l *setpxGetdelLock) Release(ctx context.Context) (bool, error) {
 	if err != nil || !found || seen != l.token {
 		return false, err
 	}
-	return applied(l.env.Server().Do(ctx, "DEL", l.opts.Key))
+	return applied(l.env.Server().Do(ctx, "DEL", l.opts.Key)) // the bug: the lock may have changed since GET
 }

@@ -108,7 +108,7 @@ func (l *zookeeperLock) create(ctx context.Context) (err error) {
 	case l.protected:
 		err = l.createProtected(ctx)
 	default:
-		l.own, err = l.env.Session().Create(ctx, path.Join(l.opts.Key, "lock-"), true)
+		l.own, err = l.env.Session().Create(ctx, path.Join(l.opts.Key, "lock-"), true) // the bug of zookeeper: without a reply, the name is not known
 	}
 	l.life = l.env.Session().Present()
 	return err

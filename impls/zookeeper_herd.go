@@ -71,7 +71,7 @@ func (l *zookeeperHerdLock) Wakeups(context.Context) (Subscription, error) {
 
 func (l *zookeeperHerdLock) Release(ctx context.Context) (bool, error) {
 	l.halt()
-	return deleted(l.env.Session().Delete(ctx, l.node))
+	return deleted(l.env.Session().Delete(ctx, l.node)) // the bug: whoever has made it
 }
 
 func (l *zookeeperHerdLock) halt() {

@@ -9,24 +9,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/internal/compare"
+	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 )
 
 func newDiff() *cobra.Command {
 	var asJSON bool
+	var page string
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Say which cells of two saved runs differ",
 		Long: `Diff compares the verdicts of two saved runs, each a directory or its run.json,
 and lists the cells whose verdicts differ, that only NEW has, and that only OLD
-has. Equal changes are one group. Reasons, times and histories do not count;
+has. Equal changes are one group. With --html it also writes a page that shows
+these cells step by step, old beside new. Reasons, times and histories do not count;
 lab check says whether a run's verdicts are still those of its histories.
 
 The exit code is 0 if no cell differs, 1 if one does, and 64 if a run cannot be
 read.`,
 		Example: `  lab diff runs/2026-11-28T09-12-01-6f2a runs/latest
-  lab diff before after --json`,
+  lab diff before after --json
+  lab diff before after --html diff.html`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usagef("diff takes two runs, not %d, for example: lab diff runs/before runs/latest", len(args))
@@ -52,6 +56,11 @@ read.`,
 			if asJSON {
 				show = func(w io.Writer, d *compare.Difference) error { return writeJSON(w, d) }
 			}
+			if page != "" {
+				if err := writeDiffPage(cmd, page, d, runs); err != nil {
+					return err
+				}
+			}
 			err := show(cmd.OutOrStdout(), d)
 			if err == nil && d.Any() {
 				err = exitWith(codeSurprise)
@@ -60,18 +69,46 @@ read.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	cmd.Flags().StringVar(&page, "html", "", "write a page to `FILE`, on which each cell that differs opens side by side, old beside new")
 	return cmd
+}
+
+// writeDiffPage writes the cells that differ as a page.
+func writeDiffPage(cmd *cobra.Command, path string, d *compare.Difference, runs [2]*record.Run) error {
+	if err := checkOut("--html", path); err != nil {
+		return err
+	}
+	page := report.Diff{Lead: differenceText(d)}
+	for _, line := range sides(d) {
+		name, text, _ := strings.Cut(line, "  ")
+		page.Facts = append(page.Facts, [2]string{name, text})
+	}
+	var cells []lab.CellName
+	for _, g := range slices.Concat(d.Changed, d.Appeared, d.Disappeared) {
+		for _, c := range g.Cells {
+			cells = append(cells, lab.CellName(c))
+		}
+	}
+	if err := lab.WriteDiff(path, cells, runs[0], runs[1], page); err != nil {
+		return usagef("--html: %v", plainly(err))
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s has them side by side\n", path)
+	return nil
+}
+
+// differenceText says in a line how much differs.
+func differenceText(d *compare.Difference) string {
+	if !d.Any() {
+		return fmt.Sprintf("no difference in %d cells", d.Same)
+	}
+	return fmt.Sprintf("%d changed, %d appeared, %d disappeared; %d the same", countCells(d.Changed), countCells(d.Appeared), countCells(d.Disappeared), d.Same)
 }
 
 // showDifference writes a difference for people: the result first, then each change with its cells, a lock a line.
 func showDifference(w io.Writer, d *compare.Difference) error {
 	width := terminalWidth(w)
 	var b strings.Builder
-	if d.Any() {
-		fmt.Fprintf(&b, "%d changed, %d appeared, %d disappeared; %d the same\n", countCells(d.Changed), countCells(d.Appeared), countCells(d.Disappeared), d.Same)
-	} else {
-		fmt.Fprintf(&b, "no difference in %d cells\n", d.Same)
-	}
+	b.WriteString(differenceText(d) + "\n")
 	for _, line := range sides(d) {
 		b.WriteString("  " + strings.Join(wrapWords(line, width-7), "\n       ") + "\n")
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -66,7 +68,9 @@ searches are smaller than those of the table, so they may know less, unless
 --limit states=6000000. With --update, the lines of other locks stay.
 
 With --replay a script forces the counterexample on a real server, with real
-processes; --world sim plays it in the model, and --out writes it. With --all
+processes; --world sim plays it in the model, and --out FILE.lab writes it. --out DIR writes
+a page that shows the counterexample step by step, and with --all the table,
+of which each entry opens its counterexample. With --all
 --replay, every counterexample of the table is replayed.
 
 Exit codes: 0 as expected, also for a broken lock that should break; 1 a
@@ -128,7 +132,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	flags.IntVar(&f.lag, "lag", 1, "a replica that takes over lacks up to `N` writes")
 	f.budgetFlags(flags)
 
-	shown.StringVar(&f.out, "out", "", "write the counterexample to `FILE`.lab, as a script for lab run; with --all: the lines to a directory")
+	shown.StringVar(&f.out, "out", "", "write the counterexample to `DIR`/report.html, step by step, or to FILE.lab as a script; with --all: the lines and the table with its counterexamples")
 	shown.BoolVar(&f.replay, "replay", false, "replay the counterexample as a script; with --all, those of the table")
 	shown.StringVar(&f.world, "world", lab.Live, "`WORLD` to replay in: live (real processes, faults and servers) or sim (the model)")
 	shown.StringVar(&f.server, "server", live.Embedded, "`SERVER` to replay on: embedded, redis-server, replicated or zookeeper (default: embedded; zookeeper for a lock on one)")
@@ -178,9 +182,16 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 	collectLess()
 	meter := report.NewMeter(cmd.ErrOrStderr(), opts, f.quiet)
 	last := f.follow(cmd.ErrOrStderr(), &plan, meter, opts.Width)
+	page, err := f.claim()
+	if err != nil {
+		return err
+	}
 	explored, err := lab.Explore(cmd.Context(), plan)
 	meter.Clear()
 	if err != nil {
+		if page != nil {
+			err = errors.Join(err, page.Discard())
+		}
 		return f.interrupted(cmd, err, *last)
 	}
 	if f.json {
@@ -190,8 +201,15 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 			TraceOptions: report.TraceOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose}, Assumptions: f.assumptions || f.verbose,
 		})
 	}
-	if err == nil && f.out != "" {
+	switch {
+	case err != nil || f.out == "":
+	case page == nil:
 		err = f.script(cmd, plan.Lock, explored.Shown())
+	default:
+		var path string
+		if path, err = page.Write(explored, os.Args[1:]); err == nil {
+			tellPage(cmd, path)
+		}
 	}
 	if err != nil {
 		return err
@@ -207,6 +225,25 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return exitWith(code)
+}
+
+// claim makes the directory of --out; nil: it names a script, or nothing.
+func (f *exploreFlags) claim() (*lab.ExplorationPage, error) {
+	if f.out == "" || namesScript(f.out) {
+		return nil, nil
+	}
+	return lab.ClaimExploration(f.out)
+}
+
+// tellPage says where a page of counterexamples is.
+func tellPage(cmd *cobra.Command, path string) {
+	fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s has the counterexamples step by step\n", path)
+}
+
+// namesScript says whether a path has an ending: a script has, and a directory that is there need not.
+func namesScript(path string) bool {
+	info, err := os.Stat(path)
+	return filepath.Ext(path) != "" && (err != nil || !info.IsDir())
 }
 
 // follow shows how far the search of a plan has come, and once, if it takes long, how to bound it. What it returns is how far it had come last.
@@ -256,8 +293,10 @@ func (f *exploreFlags) plan(args []string) (lab.ExplorePlan, error) {
 	if err := needsOther(spec); err != nil {
 		return plan, err
 	}
-	if err := checkScriptOut(f.out); err != nil {
-		return plan, err
+	if namesScript(f.out) {
+		if err := checkScriptOut(f.out); err != nil {
+			return plan, err
+		}
 	}
 	if f.update {
 		return plan, usagef("--update is for --all")

@@ -48,7 +48,7 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 	}
 	began, done, total := time.Now(), 0, len(shard.Locks(locks))
 	meter := report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet)
-	table, err := lab.FindBreakingPoints(cmd.Context(), lab.PointsPlan{Locks: locks, States: states, Shard: shard, Results: lab.Results{Dir: f.out}, Done: func(l points.Line) {
+	table, err := lab.FindBreakingPoints(cmd.Context(), lab.PointsPlan{Locks: locks, States: states, Shard: shard, Results: lab.Results{Dir: f.out}, Command: os.Args[1:], Done: func(l points.Line) {
 		done++
 		took := time.Since(began)
 		meter.Show(took, fmt.Sprintf("%d/%d locks explored, %v elapsed; %s", done, total, took.Round(time.Second), l.Lock))
@@ -63,6 +63,9 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 	}
 	if f.update {
 		return updatePoints(cmd, table.Lines)
+	}
+	if f.out != "" {
+		tellPage(cmd, filepath.Join(f.out, report.PageFile))
 	}
 	return showTable(cmd, table, f.json)
 }

@@ -23,8 +23,9 @@ type PointsPlan struct {
 	States int
 	// Shard is the part of the locks that is searched; the zero Shard is all of them. MergePoints puts the parts together.
 	Shard Shard
-	// Results are kept as points.json. Latest and Most are not used.
+	// Results are kept as points.json, and shown with each counterexample as report.html. Latest and Most are not used.
 	Results Results
+	Command []string // how the lab was called, for the page
 	// Done is told each line as it comes, one call at a time; nil: nobody is.
 	Done func(points.Line)
 }
@@ -52,7 +53,7 @@ func FindBreakingPoints(ctx context.Context, plan PointsPlan) (*BreakingPoints, 
 	if record.Lines, err = search.Find(ctx); err != nil {
 		return nil, errors.Join(err, out.discard(PointsFile))
 	}
-	if err := out.writePoints(record); err != nil {
+	if err := out.writePoints(record, plan.Command); err != nil {
 		return nil, err
 	}
 	return compared(record)
@@ -107,7 +108,7 @@ func (r Results) openPoints(record *pointsRecord) (*results, error) {
 	return r.claim(func(dir string) error { return report.CreateJSON(filepath.Join(dir, PointsFile), record) })
 }
 
-func (r *results) writePoints(record *pointsRecord) error {
+func (r *results) writePoints(record *pointsRecord, command []string) error {
 	if r.Dir == "" {
 		return nil
 	}
@@ -120,7 +121,14 @@ func (r *results) writePoints(record *pointsRecord) error {
 			kept.Lines[i].Disputed[k].Trace = nil // lab explore of that lock shows it
 		}
 	}
-	return report.WriteJSON(filepath.Join(r.Dir, PointsFile), kept)
+	reviewed, err := points.Reviewed()
+	if err != nil {
+		return err
+	}
+	if err := report.WriteJSON(filepath.Join(r.Dir, PointsFile), kept); err != nil {
+		return err
+	}
+	return pointsPage(record.Lines, reviewed, command).write(filepath.Join(r.Dir, report.PageFile))
 }
 
 func readPoints(dir string) (*pointsRecord, error) {
@@ -163,7 +171,7 @@ func MergePoints(dirs []string, kept Results) (*BreakingPoints, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := out.writePoints(merged); err != nil {
+	if err := out.writePoints(merged, nil); err != nil {
 		return nil, err
 	}
 	return compared(merged)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/listing/golang"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/version"
@@ -200,6 +201,10 @@ func toFile(path string, render func(io.Writer, *record.Run) error) report.Sink 
 
 // page renders a run as HTML, with every cell step by step.
 func page(w io.Writer, run *record.Run) error {
+	sources, err := golang.Read()
+	if err != nil {
+		return err
+	}
 	histories := HistoriesOf(run)
-	return errors.Join(report.HTML(w, run, histories), histories.Close())
+	return errors.Join(report.HTMLBeside(w, run, histories, report.Beside{Sources: sources}), histories.Close())
 }

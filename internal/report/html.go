@@ -9,6 +9,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/listing"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report/web"
 )
@@ -26,19 +27,47 @@ const mostFindings = 5
 // HTML writes the run as one page that needs nothing else: the findings, the matrix, and each cell step by step. If a history cannot be read, the
 // cell says so. Without histories there are verdicts only. Long histories are cut, and the page says how much is missing.
 func HTML(w io.Writer, run *record.Run, histories Histories) error {
+	return HTMLBeside(w, run, histories, Beside{})
+}
+
+// Beside is what a page has besides the cells of a run.
+type Beside struct {
+	Sources  listing.Sources // of the locks; nil: none are shown
+	Explored *Explored       // the cells are the explorer's; nil: they are those of scenarios
+
+	// Of two runs side by side, see DiffHTML: which they are, and what became of each cell, as letters and in words.
+	sides   []string
+	entries map[[2]string][]string
+	lead    string
+	facts   [][2]string
+}
+
+// HTMLBeside is HTML with more beside the cells.
+func HTMLBeside(w io.Writer, run *record.Run, histories Histories, beside Beside) error {
 	m := newMatrix(run.Cells)
-	index := newPageIndex(run, m)
+	index := newPageIndex(m, beside)
 	cells := pageCells(index, histories)
 	counts := countCells(run.Cells)
-	page := &web.Page{Title: "Lock Lab: " + counts.String(), Counts: counts.String(), Lead: lead(counts), Findings: pageFindings(m, index, cells)}
+	page := &web.Page{Title: "Lock Lab: " + counts.String(), Counts: counts.String(), Lead: lead(counts, expectedUnknown(run.Cells)), Findings: pageFindings(m, index, cells)}
 	if !run.Finished {
 		page.Alarm = "The run was interrupted: cells that were not started are missing below."
 	}
+	if beside.sides != nil {
+		page.Title, page.Lead, page.Counts, page.Facts = "Lock Lab: "+beside.lead, beside.lead, "Old beside new: what is the same is left out.", beside.facts
+		page.Findings = diffFindings(index, cells)
+	}
 	for _, f := range facts(run) {
+		if f.name == "seed" && (beside.Explored != nil || beside.sides != nil) {
+			continue // a search has none, and two runs have two
+		}
 		page.Facts = append(page.Facts, [2]string{f.name, f.value})
 	}
 	if len(run.Command) > 0 {
-		page.Facts = append(page.Facts, [2]string{"again", "lab " + ShellLine(withSeed(withoutOut(run.Command), run.Seed))})
+		again := withoutOut(run.Command)
+		if beside.Explored == nil {
+			again = withSeed(again, run.Seed)
+		}
+		page.Facts = append(page.Facts, [2]string{"again", "lab " + ShellLine(again)})
 	}
 	var err error
 	if page.Data, err = packed(index, cells); err != nil {
@@ -47,13 +76,28 @@ func HTML(w io.Writer, run *record.Run, histories Histories) error {
 	return web.Write(w, page)
 }
 
+// expectedUnknown is how many cells were expected to conclude nothing: searches that are not complete.
+func expectedUnknown(cells []record.Cell) (n int) {
+	for _, c := range cells {
+		if unknownAsExpected(c) {
+			n++
+		}
+	}
+	return n
+}
+
+func unknownAsExpected(c record.Cell) bool {
+	return statusOf(c) == statusUnknown && c.Expected.Verdict.Kind == checker.Undecided
+}
+
 // lead says what the findings are.
-func lead(n counts) string {
+func lead(n counts, open int) string {
+	n.Unknown -= open
 	switch {
 	case n.Surprises+n.Failed+n.Unknown > 0:
 		return fmt.Sprintf("%s, %d unknown, %d failed", plural(n.Surprises, "surprise", "surprises"), n.Unknown, n.Failed)
 	case n.Broken > 0:
-		return fmt.Sprintf("No surprise: %s broke, each as expected", plural(n.Broken, "cell", "cells"))
+		return fmt.Sprintf("No surprise: %s broke, %sas expected", plural(n.Broken, "cell", "cells"), map[bool]string{true: "each "}[n.Broken > 1])
 	}
 	return "No surprise, and nothing broke"
 }
@@ -64,7 +108,7 @@ func pageFindings(m matrix, index *pageIndex, cells []*pageCell) []web.Finding {
 	rest := map[checker.Name]int{}
 	for i, c := range index.cells {
 		switch s := statusOf(c); {
-		case s >= statusUnknown:
+		case s >= statusUnknown && !unknownAsExpected(c):
 			first = append(first, findingOf(index, i, cells[i]))
 		case s == statusExpected && c.Verdict.Kind == checker.Broken && m.at(c.Lock, c.Scenario)[0].Round == c.Round:
 			cause := cells[i].cause()

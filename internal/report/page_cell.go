@@ -34,6 +34,7 @@ type pageCell struct {
 	Trouble  string        `json:"trouble,omitempty"` // why there are no steps
 	Where    string        `json:"where,omitempty"`   // the file of the history
 	Timeline *pageStorm    `json:"timeline,omitempty"`
+	Sites    []int         `json:"sites,omitempty"` // the lines of the lock that sent the commands, see pageCode
 
 	history []byte
 	pieces  []web.Data // of a storm's history
@@ -79,12 +80,12 @@ func parallel(n int, do func(int)) {
 func pageCells(index *pageIndex, histories Histories) []*pageCell {
 	cells := make([]*pageCell, len(index.cells))
 	room := stormEvents / max(1, index.storms())
-	parallel(len(cells), func(i int) { cells[i] = newPageCell(i, index.cells[i], histories, room) })
+	parallel(len(cells), func(i int) { cells[i] = newPageCell(i, index.cells[i], histories, index.sources, room) })
 	return cells
 }
 
 // newPageCell is the cell of a number; room is how many events the page has of a storm.
-func newPageCell(n int, c record.Cell, histories Histories, room int) *pageCell {
+func newPageCell(n int, c record.Cell, histories Histories, sources *pageSources, room int) *pageCell {
 	out := &pageCell{
 		Data:    clean(c.Data),
 		Skipped: c.Skipped, Stalls: c.Stalls,
@@ -117,7 +118,8 @@ func newPageCell(n int, c record.Cell, histories Histories, room int) *pageCell 
 			out.Trouble = clean(err.Error())
 		}
 	default:
-		out.history = web.AppendHistory(nil, t.all, t.kept(c, maxEvents))
+		kept := t.kept(c, maxEvents)
+		out.history, out.Sites = web.AppendHistory(nil, t.all, kept), sources.sites(c.Lock, t.all.Events, kept)
 	}
 	return out
 }
@@ -149,14 +151,18 @@ func packed(index *pageIndex, cells []*pageCell) ([]web.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts := [][]byte{text}
+	sources, err := index.sources.text()
+	if err != nil {
+		return nil, err
+	}
+	texts := [][]byte{text, sources}
 	groups := make([]bytes.Buffer, len(index.Scenarios))
 	for i, row := range index.Cells {
 		if err := cells[i].write(&groups[row[1]]); err != nil {
 			return nil, err
 		}
 	}
-	ids := []string{"index"}
+	ids := []string{"index", "sources"}
 	for i := range groups {
 		groups[i].WriteByte(']')
 		texts, ids = append(texts, groups[i].Bytes()), append(ids, fmt.Sprintf("cells-%d", i))

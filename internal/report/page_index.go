@@ -20,8 +20,14 @@ type pageIndex struct {
 	Anomalies []pageAnomaly  `json:"anomalies"`
 	// Cells are by scenario: [lock, scenario, round, class, sign, anomalies …], as the numbers of these.
 	Cells [][]int `json:"cells"`
+	// Explored: the cells are the explorer's. Entries are those of the table of breaking points, [letters, words] by scenario/lock, as numbers.
+	Explored bool                `json:"explored,omitempty"`
+	Entries  map[string][]string `json:"entries,omitempty"`
+	// Sides are two runs: each cell has its rounds from them, the old one and the new one. Entries then say what became of it.
+	Sides []string `json:"sides,omitempty"`
 
-	cells []record.Cell // in the same order
+	cells   []record.Cell // in the same order
+	sources *pageSources
 }
 
 // pageLock is a lock and what its card says.
@@ -33,6 +39,8 @@ type pageLock struct {
 	Server string `json:"server,omitempty"`
 	Place  int    `json:"place"` // in the registry; negative: none
 	Apart  bool   `json:"apart,omitempty"`
+
+	Code *pageCode `json:"code,omitempty"`
 }
 
 // pageScenario is a scenario and its script.
@@ -61,24 +69,41 @@ func pageClasses() []string {
 	return []string{"safe", "broken", "na", "unknown", "surprise", "failed"}
 }
 
-func newPageIndex(run *record.Run, m matrix) *pageIndex {
-	x := &pageIndex{}
+func newPageIndex(m matrix, beside Beside) *pageIndex {
+	sources := newPageSources(beside.Sources, m.locks)
+	x := &pageIndex{sources: sources, Explored: beside.Explored != nil, Sides: beside.sides}
 	for _, d := range checker.Definitions() {
 		x.Anomalies = append(x.Anomalies, pageAnomaly{d.Name, letter(d.Name), d.Meaning})
 	}
 	for _, lock := range m.locks {
-		x.Locks = append(x.Locks, cardOf(lock, m.isApart(lock)))
+		card := cardOf(lock, m.isApart(lock))
+		card.Code = sources.codeOf(lock)
+		x.Locks = append(x.Locks, card)
 	}
 	scripts, err := scenarios.Builtin()
 	if err != nil {
 		scripts = nil // the page then lacks titles
 	}
 	for _, name := range m.scenarios {
+		if beside.Explored != nil {
+			x.Scenarios = append(x.Scenarios, pageScenario{Name: clean(name), Title: beside.Explored.Titles[name]})
+			continue
+		}
 		x.Scenarios = append(x.Scenarios, storyOf(scripts, name, m))
 	}
 	for _, g := range m.all() {
+		entry := beside.Explored.entryOf(g[0].Lock, g[0].Scenario)
+		if beside.sides != nil {
+			entry = beside.entries[[2]string{g[0].Lock, g[0].Scenario}]
+		}
+		if entry != nil {
+			if x.Entries == nil {
+				x.Entries = map[string][]string{}
+			}
+			x.Entries[fmt.Sprintf("%d/%d", slices.Index(m.scenarios, g[0].Scenario), slices.Index(m.locks, g[0].Lock))] = entry
+		}
 		for _, c := range g {
-			row := []int{slices.Index(m.locks, c.Lock), slices.Index(m.scenarios, c.Scenario), c.Round, slices.Index(pageClasses(), cellClass(c)), signOf(c, g)}
+			row := []int{slices.Index(m.locks, c.Lock), slices.Index(m.scenarios, c.Scenario), c.Round, slices.Index(pageClasses(), cellClass(c)), x.signOf(c, g)}
 			for _, name := range namesOf(c) {
 				if n := slices.IndexFunc(x.Anomalies, func(a pageAnomaly) bool { return a.Name == name }); n >= 0 {
 					row = append(row, n)
@@ -105,8 +130,8 @@ func namesOf(c record.Cell) []checker.Name {
 	return c.Verdict.Names()
 }
 
-func signOf(c record.Cell, g group) (sign int) {
-	for bit, on := range map[int]bool{signKnown: statusOf(c) == statusKnown, signDiffers: g.differs(), signStorm: c.Storm != nil} {
+func (x *pageIndex) signOf(c record.Cell, g group) (sign int) {
+	for bit, on := range map[int]bool{signKnown: statusOf(c) == statusKnown, signDiffers: g.differs() && !x.Explored && x.Sides == nil, signStorm: c.Storm != nil} {
 		if on {
 			sign |= bit
 		}

@@ -28,7 +28,7 @@ func (t *teller) cause(a checker.Anomaly) string {
 		}
 		return fmt.Sprintf("%s's %s got the lock that %s still had", who, t.command(a), whom)
 	case checker.DoubleHolder:
-		return fmt.Sprintf("%s, so %s got the lock beside it", t.lapse(whom, a), who)
+		return t.doubleHolder(who, whom, a)
 	case checker.StaleWrite:
 		return fmt.Sprintf("%s, and its write was accepted all the same", t.lapse(who, a))
 	case checker.LostUpdate:
@@ -124,12 +124,18 @@ func (t *teller) operation(a checker.Anomaly) string {
 	return "operation"
 }
 
+// doubleHolder says how one client got the lock beside another, whose hold of a lock without a lease nothing has ended.
+func (t *teller) doubleHolder(who, whom string, a checker.Anomaly) string {
+	opened := t.opened(a.Lock)
+	if opened.Leaseless && !opened.Session && t.serverFault(a.At) == "" {
+		return fmt.Sprintf("nothing kept %s from the lock while %s held it", who, whom)
+	}
+	return fmt.Sprintf("%s, so %s got the lock beside it", t.lapse(whom, a), who)
+}
+
 // lapse is how a client that took the lock for its own had come to lose it by the time of an anomaly.
 func (t *teller) lapse(client string, a checker.Anomaly) string {
 	opened := t.opened(a.Lock)
-	if opened.Unseen == history.Local {
-		return client + " had nothing on a server that kept others out"
-	}
 	ended, expired := t.lockEnded(client, a)
 	end := "its lease ended"
 	if opened.Session {

@@ -172,10 +172,13 @@ function returned(e, d) {
   return text + (d.error ? ': ' + clean(d.error) : '');
 }
 
+// whatOf is what a fault hit, with a script by that word.
+const whatOf = d => d.what.replace(/^(EVAL(?:SHA)?) (?:"(?:[^"\\]|\\.)*"?…?|\S+)/, '$1 ‹script›');
+
 function faultWords(d) {
   const held = {hold: 'request', 'hold-reply': 'reply', 'hold-copy': 'copy of a request'}[d.fault];
-  if (held && d.what && d.phase === 'effective') return `⚡ its ${held} is held on the wire: ` + clip(clean(d.what), 64);
-  if (held && d.what && d.phase === 'recover') return `⚡ its ${held} goes on: ` + clip(clean(d.what), 64);
+  if (held && d.what && d.phase === 'effective') return `⚡ its ${held} is held on the wire: ` + clip(clean(whatOf(d)), 64);
+  if (held && d.what && d.phase === 'recover') return `⚡ its ${held} goes on: ` + clip(clean(whatOf(d)), 64);
   const what = d.what ? ': ' + clip(clean(d.what), 64) : '';
   switch (d.phase) {
     case 'inject': return '⚡ ' + clean(d.fault) + what;
@@ -187,11 +190,12 @@ function faultWords(d) {
 
 function commandWords(h, e) {
   const script = /^(EVAL|EVALSHA|EVAL_RO|EVALSHA_RO|FCALL)$/i.test(e.args[0]);
-  const args = e.args.map((arg, n) => script && n === 1 ? clip(clean(arg), 9) : n ? shortArg(h, arg) : clean(arg));
+  const args = e.args.map((arg, n) => script && n === 1 ? '‹script›' : n ? shortArg(h, arg) : clean(arg));
   let text = args.join(' ');
   if (e.again) text += ' (resent)';
   if (e.late) text += ' (late)';
   const notes = (h.touches.get(e.i) || []).map(t => noteOf(h, e, t));
+  if (/^-NOSCRIPT/.test(e.reply)) notes.push({text: 'the server does not know the script yet: its client sends it in full'});
   return {text, reply: e.reply ? short(e.reply) : e.dropped ? '' : 'no reply', lost: e.dropped, note: notes.map(n => n.text).join('; '), other: notes.some(n => n.other)};
 }
 

@@ -19,7 +19,7 @@ const matrix = {
     });
     for (const c of this.items) {
       const key = c.scenario + '/' + c.lock, worst = this.groups.get(key);
-      if (!worst || CLASSES.indexOf(c.cls) > CLASSES.indexOf(worst.cls)) this.groups.set(key, c);
+      if (!worst || this.sides || CLASSES.indexOf(c.cls) > CLASSES.indexOf(worst.cls)) this.groups.set(key, c);
     }
   },
 
@@ -36,6 +36,7 @@ const matrix = {
   // others are the cells of a scenario that can stand beside a cell, the best first: the nearest lock of the registry that is safe beside a broken one, if
   // there is one that is not known to be broken elsewhere, and the other way round.
   others(cell) {
+    if (this.explored || this.sides) return []; // each counterexample has steps of its own, and an old cell its new one beside it
     const place = c => this.locks[c.lock].place < 0 ? 1e3 + c.lock : this.locks[c.lock].place;
     const server = c => this.locks[c.lock].server;
     const good = cell.cls === 'safe' ? 'broken' : 'safe';
@@ -59,6 +60,8 @@ const matrix = {
 
   // setup builds the filters from what occurs.
   setup() {
+    if (this.sides) $('cells').textContent = 'What has changed: old → new';
+    if (this.explored) $('cells').textContent = this.entries ? 'Breaking points: the fewest faults, and what they lead to' : 'The search';
     const fill = (id, values) => {
       const list = [...new Set(values.filter(Boolean))].sort();
       $(id).append(...list.map(v => el('option', {value: v}, v)));
@@ -104,7 +107,7 @@ const matrix = {
 
   table(locks, rows, visible) {
     const roomy = locks.length <= ROOMY && innerWidth >= 900;
-    const head = el('thead', {}, el('tr', {}, el('th.corner', {scope: 'col'}, 'scenario \\ lock'), locks.map(n => el('th', {scope: 'col', title: this.locks[n].idea || ''}, el('span', {}, this.locks[n].name)))));
+    const head = el('thead', {}, el('tr', {}, el('th.corner', {scope: 'col'}, this.explored ? 'faults \\ lock' : 'scenario \\ lock'), locks.map(n => el('th', {scope: 'col', title: this.locks[n].idea || ''}, el('span', {}, this.locks[n].name)))));
     const body = el('tbody', {}, rows.map(s => el('tr', {}, el('th', {scope: 'row'}, el('b', {}, this.scenarios[s].name), el('small', {}, this.scenarios[s].title || '')), locks.map(l => {
       const c = this.groups.get(s + '/' + l);
       return c && visible.has(c) ? el('td.' + c.cls, {}, this.link(c, roomy ? 'roomy' : '')) : el('td');
@@ -116,19 +119,22 @@ const matrix = {
   link(c, how) {
     const lock = this.locks[c.lock].name, scenario = this.scenarios[c.scenario];
     const names = c.anomalies.map(a => this.anomalies[a].name).join(', ');
-    const label = `${lock} in ${scenario.name}: ${CLASS_WORDS[c.cls]}${names ? ', ' + names : ''}${c.differs ? '; rounds differ' : ''}`;
+    const label = `${lock} in ${scenario.name}: ${CLASS_WORDS[c.cls]}${names ? ', ' + names : ''}${c.differs ? '; rounds differ' : ''}${entryWords(this, c)}`;
     let text = c.anomalies.map(a => this.anomalies[a].letter).join('') || {safe: '✓', na: '–', unknown: '?', surprise: '✓', failed: '×'}[c.cls];
     if (c.cls === 'surprise') text = '!' + text;
     if (text.length > 5) text = text.slice(0, 4) + '…';
-    if (how === 'roomy') text = (c.cls === 'surprise' ? 'SURPRISE ' : '') + (names || CLASS_WORDS[c.cls === 'surprise' ? 'safe' : c.cls]);
+    const entry = this.entries && this.entries[c.scenario + '/' + c.lock];
+    if (entry) text = entry[0];
+    else if (how === 'roomy') text = (c.cls === 'surprise' ? 'SURPRISE ' : '') + (names || CLASS_WORDS[c.cls === 'surprise' ? 'safe' : c.cls]);
     const named = how === 'named';
     const attrs = {class: text.length > 3 && how !== 'roomy' ? 'long' : null, href: hrefOf(lock, scenario.name), 'data-words': label, tabindex: named ? 0 : -1};
     return el('a', attrs, named ? `${lock} / ${scenario.name} ` : '', named ? el('b.tag.' + c.cls, {}, names || CLASS_WORDS[c.cls]) : [el('span', {'aria-hidden': 'true'}, text + (c.differs ? '≠' : '')), el('span.hidden', {}, label)]);
   },
 
   legend(shown) {
+    if (this.sides) shown = shown.flatMap(c => this.rounds(c));
     const seen = this.anomalies.filter((_, n) => shown.some(c => c.anomalies.includes(n)));
-    $('legend').replaceChildren(...seen.map(a => el('li', {}, el('b', {}, a.letter), ` ${a.name}: ${a.meaning}`)), el('li', {}, el('b', {}, '✓'), ' safe; ', el('b', {}, '–'), ' n/a; ', el('b', {}, '?'), ' unknown; ', el('b', {}, '!'), ' not as expected'));
+    $('legend').replaceChildren(...seen.map(a => el('li', {}, el('b', {}, a.letter), ` ${a.name}: ${a.meaning}`)), el('li', {}, el('b', {}, '✓'), ' safe; ', el('b', {}, '–'), ' n/a; ', el('b', {}, '?'), ' unknown; ', el('b', {}, '!'), ' not as expected'), ...entryLegend(this));
   },
 
   // move goes from cell to cell by the arrow keys.

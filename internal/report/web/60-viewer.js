@@ -14,14 +14,16 @@ const viewer = {
     if (state.beside === undefined) state.beside = innerWidth >= 900 && others.length && item.cls !== 'na' && matrix.repairs(item, others[0]) ? matrix.locks[others[0].lock].name : ALONE;
     const beside = others.find(c => matrix.locks[c.lock].name === state.beside);
     const cells = await unpack('cells-' + item.scenario);
+    const shown = matrix.sides ? matrix.rounds(item) : [item, beside].filter(Boolean);
     const part = await storms.part(item, cells[item.at], state.step);
-    const known = this.columns.length && this.columns[0].item === item && (this.columns[1] || {}).item === beside;
+    unpacked.sourceTexts = await unpack('sources');
+    const known = this.columns.length === shown.length && this.columns.every((c, n) => c.item === shown[n]);
     const same = known && (!part || this.columns[0].h === part);
     this.state = state;
     if (!same) {
-      this.columns = [item, beside].filter(Boolean).map(c => {
+      this.columns = shown.map(c => {
         const cell = cells[c.at];
-        return {item: c, cell, lock: matrix.locks[c.lock], h: part || cell.history && (cell.read = cell.read || readHistory(cell.history)), marks: marksOf(cell)};
+        return {item: c, cell, lock: sideOf(c), h: part || cell.history && (cell.read = cell.read || readHistory(cell.history)), marks: marksOf(cell)};
       });
       this.frames = framesOf(this.columns.map(c => c.h), this.columns.map(c => new Map(c.marks)));
       if (!known) this.build(item, others);
@@ -39,10 +41,12 @@ const viewer = {
 
   // deciding is the frame in which the cause happens.
   deciding() {
-    const {cell} = this.columns[0];
-    const cause = (cell.symptoms || []).find(s => s.follows < 0);
-    if (!cause || !this.columns[0].h || this.state.hide) return 0;
-    return frameAt(this.frames, 0, Math.max(0, ...cause.events));
+    if (this.state.hide) return 0;
+    for (const [n, {cell, h}] of this.columns.entries()) {
+      const cause = (cell.symptoms || []).find(s => s.follows < 0);
+      if (cause && h) return frameAt(this.frames, n, Math.max(0, ...cause.events));
+    }
+    return 0;
   },
 
   // build makes what does not change from step to step.
@@ -51,14 +55,14 @@ const viewer = {
     document.title = `${lock.name} / ${scenario.name}: Lock Lab`;
     const pick = el('select', {id: 'beside', oninput: e => this.go({beside: e.target.value})}, el('option', {value: ALONE}, 'no other lock'), others.map(c => el('option', {value: matrix.locks[c.lock].name, selected: this.columns[1] && this.columns[1].item === c}, `${matrix.locks[c.lock].name} (${CLASS_WORDS[c.cls]})`)));
     const rounds = matrix.rounds(item);
-    const round = rounds.length > 1 && el('label', {}, 'round ', el('select', {oninput: e => this.go({round: +e.target.value})}, rounds.map(c => el('option', {value: c.round, selected: c === item}, `${c.round}: ${CLASS_WORDS[c.cls]}`))));
+    const round = rounds.length > 1 && !matrix.sides && el('label', {}, matrix.explored ? 'counterexample ' : 'round ', el('select', {oninput: e => this.go({round: +e.target.value})}, rounds.map(c => el('option', {value: c.round, selected: c === item}, `${c.round}: ${CLASS_WORDS[c.cls]}`))));
     const hide = item.storm ? '' : el('label', {}, el('input', {type: 'checkbox', id: 'hide', checked: !!this.state.hide, oninput: e => this.go({hide: e.target.checked ? '1' : ''})}), ' hide the verdict until it happens');
     $('cell').replaceChildren(
       el('nav.bar', {'aria-label': 'Cell'}, el('a', {href: '#' + (matrix.drawn || ''), id: 'back'}, '← All cells'), others.length ? el('label', {}, 'beside ', pick) : '', round || '', hide),
       el('header.story', {}, el('h1', {}, scenario.title || scenario.name), el('p', {}, scenario.about || '', scenario.source ? el('span.soft', {}, ` (${scenario.source})`) : '')),
       el('div.heads', {id: 'heads'}),
       el('section.player', {id: 'player', 'aria-label': 'Step by step'},
-        el('div.controls', {}, el('button', {type: 'button', id: 'prev', 'aria-label': 'Step back', onclick: () => this.step(-1)}, '◀'), el('button', {type: 'button', id: 'next', 'aria-label': 'Next step', onclick: () => this.step(1)}, '▶'), el('button', {type: 'button', id: 'play', 'aria-pressed': 'false', onclick: () => this.play()}, 'play'), el('output', {id: 'now', 'aria-live': 'polite'}), el('span.hint.soft', {}, '← → step, space plays, Esc goes back')),
+        el('div.controls', {}, el('button', {type: 'button', id: 'prev', 'aria-label': 'Step back', onclick: () => this.step(-1)}, '◀'), el('button', {type: 'button', id: 'next', 'aria-label': 'Next step', onclick: () => this.step(1)}, '▶'), el('button', {type: 'button', id: 'play', 'aria-pressed': 'false', onclick: () => this.play()}, 'play'), el('output', {id: 'now', 'aria-live': 'polite'}), el('span.hint.soft', {}, 'red: more clients hold than may; ← → step, space plays, Esc goes back')),
         el('div.strip', {id: 'strip'}), el('div.stage', {id: 'stage'})),
       el('section.films', {'aria-label': 'Film strip'}, el('h2', {}, 'Film strip'), el('div.film-columns', {id: 'films'}, this.columns.map((c, n) => el('div.film', {id: 'film-' + n, tabindex: 0, role: 'region', 'aria-label': 'Film strip of ' + c.lock.name})))));
     if (!this.frames.length) $('player').hidden = true;
@@ -133,6 +137,7 @@ const viewer = {
     $('stage').classList.toggle('two', this.columns.length > 1);
     this.markFilms();
     storms.mark(this);
+    showLines();
   },
 
   drawStrip() {
@@ -185,11 +190,19 @@ function headOf(c, n, v) {
   return el('article.head.' + c.item.cls, {},
     el('h2', {}, el('span', {}, c.lock.name), ' ', el('b.tag.' + (told ? c.item.cls : 'na'), {}, told ? CLASS_WORDS[c.item.cls] : 'what happens next?'), told ? extras(c) : ''),
     el('p.idea', {}, c.lock.idea || ''),
-    told && n === 0 && c.item.cls === 'broken' && !c.item.storm && !matrix.others(c.item).some(o => o.cls === 'safe') ? el('p.soft', {}, 'No lock of this run is safe in this scenario.') : '',
-    c.lock.bug && told ? el('p.bug', {}, el('b', {}, c.item.cls === 'safe' ? 'Its bug does not show here: ' : 'The bug: '), c.lock.bug) : '',
-    told ? el('p.verdict', {}, c.item.cls === 'safe' ? 'Safe: nothing went wrong.' : cell.finding) : '',
+    told && n === 0 ? el('p.soft', {}, whoIsSafe(c.item)) : '',
+    c.lock.bug && told ? el('p.bug', {}, el('b', {}, c.item.cls === 'safe' ? 'Its known bug does not show here: ' : 'Known bug: '), c.lock.bug) : '',
+    told ? el('p.verdict', {}, c.item.cls !== 'safe' ? cell.finding : matrix.explored ? 'It holds within the bounds of the search.' : 'Safe: nothing went wrong.') : '',
     told && cell.breaks ? el('p', {}, 'It breaks the promise ', el('b', {}, cell.breaks), '.') : '',
     c.item.storm && list.length ? storms.list(symptoms, list) : list.length ? el('ol.symptoms', {}, list) : '');
+}
+
+// whoIsSafe says of a broken cell whether any lock would have done better, unless one stands to choose that is known to have no bug.
+function whoIsSafe(item) {
+  if (item.cls !== 'broken' || item.storm || matrix.explored || matrix.sides) return '';
+  const safe = matrix.others(item).filter(o => o.cls === 'safe');
+  if (!safe.length) return 'No lock of this run is safe in this scenario.';
+  return safe.every(o => matrix.locks[o.lock].bug) ? 'Only locks that have bugs of their own are safe in this scenario.' : '';
 }
 
 // extras is what is known of a cell besides.
@@ -209,5 +222,5 @@ function script(scenario, frame, v) {
   const lines = steps.filter((s, n) => s.line && steps.findIndex(o => o.line === s.line) === n);
   if (!lines.length) return '';
   const list = el('ol', {}, lines.map(s => el('li' + (frame.lines.includes(s.line) ? '.now' : ''), {'aria-current': frame.lines.includes(s.line) ? 'step' : null}, el('button', {type: 'button', onclick: () => { const n = v.frames.findIndex(f => f.lines.includes(s.line)); if (n >= 0) v.to(n); }}, s.text))));
-  return el('details.script', {open: innerWidth >= 900}, el('summary', {}, 'Script'), list);
+  return el('details.script', {open: innerWidth >= 900}, el('summary', {}, 'Script'), list, lines.some(s => s.text.includes('=>')) ? el('p.soft', {}, '=> is what must come of a step. A request that is on hold waits on the wire until its client continues, or it arrives late.') : '');
 }

@@ -11,7 +11,8 @@ function stageOf(c, frame, n, v) {
     el('div.side-head', {}, name, el('span.soft', {}, stamp(part.now)), crowd.length ? el('b.tag.surprise', {}, crowd.join(' and ') + ' believe that they hold') : ''),
     el('div.clients', {}, state.clients.map((x, i) => clientCard(x, i, part.now))),
     el('div.wire', {}, wire(c, part, frame, v, n)),
-    el('div.servers', {}, state.servers.map(s => serverCard(s, c.h))));
+    el('div.servers', {}, state.servers.map(s => serverCard(s, c.h))),
+    sourceOf(c, part, v));
 }
 
 // clientCard says what a client believes, until when, and what has hit it.
@@ -23,7 +24,7 @@ function clientCard(x, i, now) {
   const until = !x.hold ? '' : x.until < 0 ? 'until it releases' : x.until > now ? `until ${stamp(x.until)} by its clock` : 'its time is over';
   return el('div.client.c' + i % 6 + (x.hold ? '.holds' : '') + (x.crowded ? '.crowd' : ''), {},
     el('b.name', {}, x.name), el('span', {}, state), until && el('small', {}, until), x.hold && x.doing && x.doing.op !== 'acquire' ? el('small', {}, 'in ' + x.doing.op) : '',
-    x.faults.map(f => el('small.hit', {}, '⚡ ' + (FAULT_STATES[f.kind] || f.kind))));
+    x.faults.filter(f => !x.dead || FAULT_STATES[f.kind] !== 'dead').map(f => el('small.hit', {}, '⚡ ' + (FAULT_STATES[f.kind] || f.kind))));
 }
 
 // What a fault has made of its target.

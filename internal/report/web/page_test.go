@@ -9,9 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/browser"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/scenarios"
 )
 
 // tour is the page of the tour's run.
@@ -75,6 +80,9 @@ func TestFromTheMatrixThroughACellAndBack(t *testing.T) {
 	assert.Contains(t, p.Eval(`document.getElementById('now').textContent`), "C2  acquire", "it opens where the cause happens")
 	assert.Contains(t, p.Eval(`document.querySelector('.side').textContent`), "C1 and C2 believe that they hold")
 
+	assert.Contains(t, p.Eval(`document.querySelector('.source li.ran').textContent`), `"SET"`, "the line that sent the step's command")
+	assert.Contains(t, p.Eval(`document.querySelector('.source li.faulty').textContent`), `"DEL"`, "and the line that is the bug")
+
 	steps := p.Eval(`document.querySelectorAll('#strip button').length`).(float64)
 	assert.Less(t, steps, 20., "rounds that are alike are one step")
 	p.Key("Home")
@@ -109,6 +117,7 @@ func TestFromTheMatrixThroughACellAndBack(t *testing.T) {
 	p.Wait(`location.hash.includes('hide=1')`)
 	p.Key("Home")
 	assert.NotContains(t, p.Eval(`document.querySelector('.head').textContent`), "removed", "the verdict is hidden")
+	assert.NotContains(t, p.Eval(`document.querySelector('.source').textContent`), "the bug", "and so is the line")
 	p.Key("End")
 	assert.Contains(t, p.Eval(`document.querySelector('.head').textContent`), "C1's DEL removed C2's lock", "until it has happened")
 
@@ -152,6 +161,76 @@ func TestStepsAreAlignedAndRoundsFolded(t *testing.T) {
 	}
 }
 
+// explored is the page of breaking points of one lock, and diff that of two runs, in which cells differ, appeared and disappeared.
+func explored(t *testing.T) (points, diff string) {
+	t.Helper()
+	dir := t.TempDir()
+	lock, _ := impls.Find("setpx-del")
+	_, err := lab.FindBreakingPoints(t.Context(), lab.PointsPlan{Locks: []impls.Spec{lock}, Results: lab.Results{Dir: filepath.Join(dir, "points")}})
+	require.NoError(t, err)
+	scripts, err := scenarios.Builtin("take-turns", "pause-past-lease", "holder-crashes")
+	require.NoError(t, err)
+	matrix, err := scenarios.BuiltinExpected()
+	require.NoError(t, err)
+	var runs [2]*record.Run
+	for i := range runs {
+		runs[i], err = lab.Run(t.Context(), lab.Plan{
+			Cases:   lab.Cases(scripts[i:i+2], []play.Subject{play.SubjectOf(lock)}, 1, lab.Expect(matrix)),
+			Options: lab.Options{Setting: lab.Setting{World: lab.Sim}, Results: lab.Results{Dir: filepath.Join(dir, fmt.Sprint(i))}},
+		})
+		require.NoError(t, err)
+	}
+	runs[0].Cells[1].Verdict = checker.Verdict{Kind: checker.Safe}
+	diff = filepath.Join(dir, "diff.html")
+	cells := []lab.CellName{{Lock: "setpx-del", Scenario: "pause-past-lease"}, {Lock: "setpx-del", Scenario: "take-turns"}, {Lock: "setpx-del", Scenario: "holder-crashes"}}
+	require.NoError(t, lab.WriteDiff(diff, cells, runs[0], runs[1], report.Diff{Lead: "1 changed, 1 appeared, 1 disappeared; 0 the same"}))
+	return "file://" + filepath.Join(dir, "points", report.PageFile), "file://" + diff
+}
+
+// A reader goes from the table of breaking points to a counterexample and through its steps, and from a cell that differs to both runs side by side.
+func TestCounterexamplesAndTwoRuns(t *testing.T) {
+	p := browser.Open(t)
+	p.Look(1280, 900, false)
+	points, diff := explored(t)
+	open(p, points, "")
+	assert.Equal(t, "1G 1D", p.Eval(`document.querySelector('#grid td a[data-words*="in reply-lost"] span').textContent`), "an entry of the table")
+	p.Eval(`document.querySelector('#grid td a[data-words*="in reply-lost"]').focus()`)
+	p.Key("Enter")
+	p.Wait(`document.querySelector('.stage .side')`)
+	assert.Contains(t, p.Eval(`document.querySelector('.head').textContent`), "C1 has the lock on the server and does not know it")
+	p.Key("Home")
+	assert.Contains(t, p.Eval(`document.getElementById('now').textContent`), "calls acquire")
+	assert.Contains(t, p.Eval(`document.querySelector('.source li.running').textContent`), "TryAcquire", "its client is where the operation begins")
+	p.Key(press)
+	assert.Contains(t, p.Eval(`document.querySelector('.stage .servers').textContent`), "C1’s", "what the server has")
+	p.Key("End")
+	assert.Contains(t, p.Eval(`document.querySelector('.films').textContent`), "reply-lost", "the fault")
+	p.Eval(`(s => { s.value = 2; s.dispatchEvent(new Event('input')); })(document.querySelector('.bar select'))`)
+	p.Wait(`location.hash.includes('round=2') && document.querySelector('.head').textContent.includes('double-holder')`)
+
+	open(p, diff, "")
+	assert.Contains(t, p.Eval(`document.getElementById('grid').textContent`), "new: ✓")
+	assert.Contains(t, p.Eval(`document.getElementById('grid').textContent`), "✓ → gone")
+	p.Eval(`document.querySelector('#grid td a[data-words*="pause-past-lease"]').click()`)
+	p.Wait(`document.querySelectorAll('.stage .side').length === 2`)
+	assert.Equal(t, "setpx-del, old | setpx-del, new", p.Eval(`[...document.querySelectorAll('.head h2 > span:first-child')].map(x => x.textContent).join(' | ')`))
+	open(p, diff, "#/take-turns/setpx-del")
+	assert.Equal(t, 1., p.Eval(`document.querySelectorAll('.stage .side').length`), "one run has it")
+
+	for name, url := range map[string]string{"points": points, "counterexample": points + "#/reply-lost/setpx-del", "diff": diff, "diff-cell": diff + "#/pause-past-lease/setpx-del"} {
+		for _, size := range [][2]int{{400, 850}, {1024, 768}, {1280, 900}, {1920, 1080}} {
+			for _, dark := range []bool{false, true} {
+				p.Look(size[0], size[1], dark)
+				open(p, url, "")
+				assert.Equal(t, true, p.Eval(`document.documentElement.scrollWidth <= innerWidth`), "%s at %d", name, size[0])
+				keep(t, p, fmt.Sprintf("%s-%d-dark=%v.png", name, size[0], dark))
+				examine(t, p, name)
+			}
+		}
+	}
+	assert.Empty(t, p.Errors())
+}
+
 // At no width and in no theme anything sticks out. LOCKLAB_SCREENSHOTS names a directory for what it looks like.
 func TestThePageFitsEveryScreen(t *testing.T) {
 	p := browser.Open(t)
@@ -183,21 +262,30 @@ func keep(t *testing.T, p *browser.Page, name string) {
 
 // Who does not see the page, or uses no mouse, has it as well. LOCKLAB_AXE names the file of axe-core.
 func TestAxeFindsNothing(t *testing.T) {
-	name := os.Getenv("LOCKLAB_AXE")
-	if name == "" {
+	if os.Getenv("LOCKLAB_AXE") == "" {
 		t.Skip("LOCKLAB_AXE names no axe.min.js")
 	}
-	axe, err := os.ReadFile(name)
-	require.NoError(t, err)
 	p, url := browser.Open(t), tour(t)
 	for _, place := range []string{"#na=1", "#/pause-past-lease/setpx-del", "#/pause-past-lease/setpx-del?beside=-&hide=1"} {
 		for _, dark := range []bool{false, true} {
 			p.Look(1280, 900, dark)
 			open(p, url, place)
-			p.Eval(string(axe) + "; 0")
-			assert.Equal(t, "", p.Eval(`axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' ')).join('\n'))`), place)
+			examine(t, p, place)
 		}
 	}
+}
+
+// examine has axe-core look at a page, if there is one.
+func examine(t *testing.T, p *browser.Page, name string) {
+	t.Helper()
+	file := os.Getenv("LOCKLAB_AXE")
+	if file == "" {
+		return
+	}
+	axe, err := os.ReadFile(file)
+	require.NoError(t, err)
+	p.Eval(string(axe) + "; 0")
+	assert.Equal(t, "", p.Eval(`axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' ')).join('\n'))`), name)
 }
 
 // The page of the tour is small enough to be sent by mail.

@@ -11,6 +11,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/trace"
 )
 
 // NotSearched is what a line has for a fault that is none of the lock's service.
@@ -30,6 +31,8 @@ type Line struct {
 	// MixtureBound is how far such mixtures were searched.
 	MixtureBound Break
 	Disputed     []explore.Dispute
+
+	found []*trace.Trace // without a fault, one for each search
 }
 
 // Cell is what the faults of a column do to a lock.
@@ -45,7 +48,9 @@ type Break struct {
 	Clear     int            // with so many faults it certainly holds; negative: not even without any
 	Steps     int            // with one more it holds for so many steps, as far as was searched; 0: it was not
 	Twice     bool           // it takes two rounds
-	Within    string         // that nothing was found is so within these bounds, and not known within wider ones; empty: within all
+	// found is the first counterexample; nil: there is none, or the line was read from a file.
+	found  *trace.Trace
+	Within string // that nothing was found is so within these bounds, and not known within wider ones; empty: within all
 }
 
 // open says whether one fault is neither known to break anything, nor to break nothing.

@@ -121,7 +121,7 @@ func (r *rowSearch) without() error {
 			r.line.Unsure = b.Clear < 0
 			return nil
 		}
-		r.line.None = append(r.line.None, b.Anomalies...)
+		r.line.None, r.line.found = append(r.line.None, b.Anomalies...), append(r.line.found, b.found)
 	}
 }
 
@@ -260,7 +260,7 @@ func (r *rowSearch) within(bounds []explore.Config, states int, what explore.Con
 		}
 		r.line.Disputed = append(r.line.Disputed, result.Disputed...)
 		if found := result.Found; found != nil {
-			return Break{Faults: len(found.Faults), Anomalies: found.Anomalies, Clear: len(found.Faults) - 1, Twice: i > 0}, found.Faults, nil
+			return Break{Faults: len(found.Faults), Anomalies: found.Anomalies, Clear: len(found.Faults) - 1, Twice: i > 0, found: found}, found.Faults, nil
 		}
 		switch {
 		case !result.Complete():
