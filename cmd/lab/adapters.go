@@ -19,9 +19,9 @@ func newAdapters() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adapters [NAME]",
 		Short: "List the clients for published lock libraries, and what each needs here",
-		Long: `Adapters lists the clients for published lock libraries that come with the sources:
-the library with its version, the options, and whether the client can run on this
-machine or what is missing. With a name it says how to run that one.
+		Long: `Adapters lists the clients for published lock libraries that come with the
+sources: the library with its version, the options, and whether the client can
+run on this machine or what is missing. With a name it says how to run that one.
 
 docs/scorecard.md has what came of them.`,
 		Example:           "  lab adapters\n  lab adapters redsync",

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,7 +170,6 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	opts := terminalOptions(cmd)
-	opts.Width = cmp.Or(opts.Width, usualWidth)
 	if !f.json {
 		fmt.Fprint(cmd.OutOrStdout(), boundsText(explore.Config(plan), opts.Width))
 	}
@@ -236,7 +234,7 @@ func (f *exploreFlags) interrupted(cmd *cobra.Command, err error, last explore.P
 	if context.Cause(cmd.Context()) == nil {
 		return err
 	}
-	note := screen{width: cmp.Or(terminalWidth(cmd.OutOrStdout()), usualWidth)}
+	note := screen{width: terminalWidth(cmd.OutOrStdout())}
 	note.line("lab: not complete: %s", progressLine(last))
 	note.field("searched", "%s; no counterexample so far", searched(last))
 	fmt.Fprint(cmd.ErrOrStderr(), note.text.String())
