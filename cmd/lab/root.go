@@ -58,7 +58,7 @@ Exit codes:
 	)
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
-	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newMerge(), newExplain(), newExport(), newDiff(), newCheck())
+	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newMerge(), newExplain(), newServe(), newOpen(), newExport(), newDiff(), newCheck())
 	add(root, groupLook, newFind(), newShow(), newList(), newAdapters())
 	add(root, groupTools, newNew(), newInit(), newFmt(), newClocks(), newDoctor(), newWorker())
 	strict(root)

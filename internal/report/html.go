@@ -23,9 +23,18 @@ type Histories interface {
 // mostFindings bounds what stands before the matrix.
 const mostFindings = 5
 
-// HTML writes the run as one page that needs nothing else: the findings, the matrix, and each cell step by step. If a history cannot be read, the
-// cell says so. Without histories there are verdicts only. Long histories are cut, and the page says how much is missing.
+// HTML writes the run as one page that needs nothing else: see Page.
 func HTML(w io.Writer, run *record.Run, histories Histories) error {
+	page, err := Page(run, histories)
+	if err != nil {
+		return err
+	}
+	return web.Write(w, page)
+}
+
+// Page is the run as one page: the findings, the matrix, and each cell step by step. If a history cannot be read, the cell says so. Without
+// histories there are verdicts only. Long histories are cut, and the page says how much is missing.
+func Page(run *record.Run, histories Histories) (*web.Page, error) {
 	m := newMatrix(run.Cells)
 	index := newPageIndex(run, m)
 	cells := pageCells(index, histories)
@@ -38,13 +47,41 @@ func HTML(w io.Writer, run *record.Run, histories Histories) error {
 		page.Facts = append(page.Facts, [2]string{f.name, f.value})
 	}
 	if len(run.Command) > 0 {
-		page.Facts = append(page.Facts, [2]string{"again", "lab " + ShellLine(withSeed(withoutOut(run.Command), run.Seed))})
+		page.Facts = append(page.Facts, [2]string{"again", commandOf(run)})
 	}
 	var err error
 	if page.Data, err = packed(index, cells); err != nil {
-		return fmt.Errorf("report: page: %w", err)
+		return nil, fmt.Errorf("report: page: %w", err)
 	}
-	return web.Write(w, page)
+	return page, nil
+}
+
+// commandOf is the command that makes the same run again.
+func commandOf(run *record.Run) string {
+	return "lab " + ShellLine(withSeed(withoutOut(run.Command), run.Seed))
+}
+
+// RowOf is a run in the list of all, but for its link.
+func RowOf(run *record.Run) web.Row {
+	counts := countCells(run.Cells)
+	row := web.Row{
+		ID: clean(run.ID), Started: run.Started.Format("2 Jan 2006, 15:04:05"), World: clean(run.World), Counts: counts.String(), Class: "safe", Status: "as expected",
+	}
+	if len(run.Command) > 0 {
+		row.Command = clean("lab " + ShellLine(withoutOut(run.Command)))
+	}
+	for _, s := range []struct {
+		n             int
+		class, status string
+	}{{counts.Unknown, "unknown", "unknown"}, {counts.Failed, "failed", "FAILED"}, {counts.Surprises, "surprise", "SURPRISE"}} {
+		if s.n > 0 {
+			row.Class, row.Status = s.class, s.status
+		}
+	}
+	if !run.Finished {
+		row.Class, row.Status = "unknown", "not finished"
+	}
+	return row
 }
 
 // lead says what the findings are.
