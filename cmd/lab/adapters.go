@@ -47,7 +47,7 @@ docs/scorecard.md has what came of them.`,
 			}
 			return errors.Join(
 				l.write(cmd.OutOrStdout(), terminalWidth(cmd.OutOrStdout())),
-				say(cmd, "\n%s", report.Next(invocation(os.Args[0]), []string{"how", "adapters", "NAME"})),
+				say(cmd, "\n%s", report.Next(invocation(os.Args[0]), terminalWidth(cmd.OutOrStdout()), []string{"how", "adapters", "NAME"})),
 			)
 		},
 	}
@@ -93,7 +93,7 @@ func describeAdapter(cmd *cobra.Command, name string) error {
 		}
 	}
 	on := cmp.Or(a.Server, live.RedisServer)
-	return say(cmd, "%s", report.Next(invocation(os.Args[0]),
+	return say(cmd, "%s", report.Next(invocation(os.Args[0]), terminalWidth(cmd.OutOrStdout()),
 		[]string{"adapter", "doctor", "--server", on, "--client", a.Here()}, []string{"lock", "run", "--server", on, "--client", a.Here()}))
 }
 

@@ -35,7 +35,7 @@ ask the C library for the time need nothing: see docs/protocol.md.`,
 			}
 			out := cmd.OutOrStdout()
 			fmt.Fprintf(out, "%s\n\n", overlay)
-			_, err = fmt.Fprint(out, report.Next("go", []string{"build", "build", "-overlay", overlay, "-o", "mylock", "./mylock"}))
+			_, err = fmt.Fprint(out, report.Next("go", terminalWidth(out), []string{"build", "build", "-overlay", overlay, "-o", "mylock", "./mylock"}))
 			return err
 		},
 	}

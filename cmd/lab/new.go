@@ -50,7 +50,7 @@ It overwrites nothing.`,
 			if kit.Prepare != "" {
 				fmt.Fprintf(out, "First\n  cd %s && %s && cd -\n\n", args[1], kit.Prepare)
 			}
-			_, err = fmt.Fprint(out, report.Next(invocation(os.Args[0]), []string{"adapter", "doctor", "--client", command}, []string{"lock", "run", "--client", command}))
+			_, err = fmt.Fprint(out, report.Next(invocation(os.Args[0]), terminalWidth(out), []string{"adapter", "doctor", "--client", command}, []string{"lock", "run", "--client", command}))
 			return err
 		},
 	}

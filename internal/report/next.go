@@ -15,13 +15,13 @@ import (
 // command is a command line to copy, and a word for what it does.
 type command struct{ word, line string }
 
-// Next is the block of commands that ends a screen. Each is given as a word for what it does, then its arguments.
-func Next(prefix string, commands ...[]string) string {
+// Next is the block of commands that ends a screen of that width. Each is given as a word for what it does, then its arguments.
+func Next(prefix string, width int, commands ...[]string) string {
 	out := make([]command, len(commands))
 	for i, args := range commands {
 		out[i] = command{args[0], prefix + " " + ShellLine(args[1:])}
 	}
-	return "Next\n" + listed(out, usualWidth)
+	return "Next\n" + listed(out, width)
 }
 
 // listed are commands, each on a line or, if it is wider, on several.
