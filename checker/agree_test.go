@@ -172,7 +172,7 @@ func byPage(t *testing.T, events []history.Event) (held [][]checker.Holder) {
 	t.Helper()
 	var b bytes.Buffer
 	run := &record.Run{Cells: []record.Cell{surprise()}}
-	require.NoError(t, report.HTML(&b, run, one(events)))
+	require.NoError(t, report.HTML(&b, run, one(events), report.Beside{}))
 	_, text, _ := strings.Cut(b.String(), `id="cells-0">`)
 	text, _, found := strings.Cut(text, "<")
 	require.True(t, found, "there are steps")

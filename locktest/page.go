@@ -116,7 +116,7 @@ func (s *suite) keep(t *testing.T, cells []*cell) string {
 	page := filepath.Join(dir, report.PageFile)
 	file, err := os.Create(page)
 	if err == nil {
-		err = errors.Join(report.WriteRun(dir, run), report.HTML(file, run, histories), file.Close())
+		err = errors.Join(report.WriteRun(dir, run), report.HTML(file, run, histories, report.Beside{}), file.Close())
 	}
 	if err != nil {
 		return fmt.Sprintf("\nno picture: %v", err)

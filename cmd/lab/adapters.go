@@ -19,9 +19,9 @@ func newAdapters() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adapters [NAME]",
 		Short: "List the clients for published lock libraries, and what each needs here",
-		Long: `Adapters lists the clients for published lock libraries that come with the sources:
-the library with its version, the options, and whether the client can run on this
-machine or what is missing. With a name it says how to run that one.
+		Long: `Adapters lists the clients for published lock libraries that come with the
+sources: the library with its version, the options, and whether the client can
+run on this machine or what is missing. With a name it says how to run that one.
 
 docs/tables/scorecard.md has their verdicts.`,
 		Example:           "  lab adapters\n  lab adapters redsync",
@@ -47,7 +47,7 @@ docs/tables/scorecard.md has their verdicts.`,
 			}
 			return errors.Join(
 				l.write(cmd.OutOrStdout(), terminalWidth(cmd.OutOrStdout())),
-				say(cmd, "\n%s", report.Next(invocation(os.Args[0]), []string{"how", "adapters", "NAME"})),
+				say(cmd, "\n%s", report.Next(invocation(os.Args[0]), terminalWidth(cmd.OutOrStdout()), []string{"how", "adapters", "NAME"})),
 			)
 		},
 	}
@@ -93,7 +93,7 @@ func describeAdapter(cmd *cobra.Command, name string) error {
 		}
 	}
 	on := cmp.Or(a.Server, live.RedisServer)
-	return say(cmd, "%s", report.Next(invocation(os.Args[0]),
+	return say(cmd, "%s", report.Next(invocation(os.Args[0]), terminalWidth(cmd.OutOrStdout()),
 		[]string{"adapter", "doctor", "--server", on, "--client", a.Here()}, []string{"lock", "run", "--server", on, "--client", a.Here()}))
 }
 

@@ -69,8 +69,8 @@ func newBenchWaiting() *cobra.Command {
 	cmd := flags.command(&cobra.Command{
 		Use:   "waiting",
 		Short: "Ways to wait: failed requests, percentiles, fairness, commands per acquisition (article 000)",
-		Long: `Waiting has two parts. The flash sale of article 000: many requests take one lock
-at the same time, with its five ways to wait, a back-off with jitter, and
+		Long: `Waiting has two parts. The flash sale of article 000: many requests take one
+lock at the same time, with its five ways to wait, a back-off with jitter, and
 wake-ups (PUBLISH to all waiters, and to the next one). And a lock that clients
 hold for a time in turn: what a wake-up costs against a poll.`,
 		Example: "  lab bench waiting\n  lab bench waiting --only held --waiters 100 --hold 1ms\n  lab bench waiting --only sale --requests 500 --at-once 100",
@@ -108,9 +108,9 @@ func newBenchLocks() *cobra.Command {
 	return flags.command(&cobra.Command{
 		Use:   "locks",
 		Short: "Acquire and release of every lock, alone and contended, and the cost of a check",
-		Long: `Locks measures how often a second a client acquires and releases each lock, alone
-and among others, against plain SET and DEL in the same round; and what it costs
-to ask whether the lock is still held.`,
+		Long: `Locks measures how often a second a client acquires and releases each lock,
+alone and among others, against plain SET and DEL in the same round; and what it
+costs to ask whether the lock is still held.`,
 		Example: "  lab bench locks\n  lab bench locks --lock setpx-lua,redisson,redlock --for 2s --rounds 5\n  lab bench locks --clients 32 --wait sleep:5ms\n  lab bench locks --client /tmp/etcd-client --client /tmp/postgres-client",
 	}, what, func(ctx context.Context) (_ lab.BenchPlan, err error) {
 		var own []impls.Spec

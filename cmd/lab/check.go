@@ -22,20 +22,21 @@ func newCheck() *cobra.Command {
 		Use:   "check DIR | check FILE --format FORMAT",
 		Short: "Judge a saved run again, or what others have recorded",
 		Long: `Check reads the histories below DIR and judges them again. It needs neither a
-server nor the sources: run.json has what was expected. An interrupted run can be
-checked as far as it was recorded.
+server nor the sources: run.json has what was expected. An interrupted run can
+be checked as far as it was recorded.
 
-The exit code is that of the run, or 3 if a verdict differs from the run's. It is
-never 0 for an interrupted run.
+The exit code is that of the run, or 3 if a verdict differs from the run's. It
+is never 0 for an interrupted run.
 
-With --format it judges what others have recorded, from FILE or from stdin ("-"):
+With --format it judges what others have recorded, from FILE or from stdin
+("-"):
 
   monitor  the output of redis-cli MONITOR
   log      a client's own log of acquires and releases, in JSON lines
 
-It says what such a recording cannot tell; docs/check-logs.md has the format of a
-log. The exit code is 0 if nothing was found, which does not mean safe, 1 if an
-anomaly was, 2 if nothing could be judged, and 64 if the file cannot be read.`,
+It says what such a recording cannot tell; docs/check-logs.md has the format of
+a log. The exit code is 0 if nothing was found, which does not mean safe, 1 if
+an anomaly was, 2 if nothing could be judged, and 64 if the file cannot be read.`,
 		Example: `  lab check runs/latest
   redis-cli MONITOR > monitor.txt; lab check monitor.txt --format monitor
   lab check locks.jsonl --format log`,

@@ -15,11 +15,11 @@ func newClocks() *cobra.Command {
 	return &cobra.Command{
 		Use:   "clocks DIR",
 		Short: "Write a build overlay by which the lab sets the clock of a client in Go",
-		Long: `Clocks writes an overlay for go build into DIR: copies of four files of the Go that
-builds in this directory (go env GOROOT), in which package time shows the clock that
-the lab has set. Go itself is left alone. A client that is built with it has right
-clocks wherever the lab sets none. Python, Node and programs that ask the C library
-for the time need nothing: see docs/protocol.md.`,
+		Long: `Clocks writes an overlay for go build into DIR: copies of four files of the Go
+that builds in this directory (go env GOROOT), in which package time shows the
+clock that the lab has set. Go itself is left alone. A client that is built with
+it has right clocks wherever the lab sets none. Python, Node and programs that
+ask the C library for the time need nothing: see docs/protocol.md.`,
 		Example: "  lab clocks clocks\n  go build -overlay clocks/overlay.json -o mylock/mylock ./mylock",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -35,7 +35,7 @@ for the time need nothing: see docs/protocol.md.`,
 			}
 			out := cmd.OutOrStdout()
 			fmt.Fprintf(out, "%s\n\n", overlay)
-			_, err = fmt.Fprint(out, report.Next("go", []string{"build", "build", "-overlay", overlay, "-o", "mylock", "./mylock"}))
+			_, err = fmt.Fprint(out, report.Next("go", terminalWidth(out), []string{"build", "build", "-overlay", overlay, "-o", "mylock", "./mylock"}))
 			return err
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/waiting"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -65,6 +66,16 @@ func completeWaiting(*cobra.Command, []string, string) ([]cobra.Completion, cobr
 		out = append(out, cobra.CompletionWithDesc(way.Name, way.Idea))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeRuns completes the directories of runs.
+func completeRuns(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// completeServers completes the servers that the lab starts.
+func completeServers(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return cobra.FixedCompletions(live.Servers(), cobra.ShellCompDirectiveNoFileComp)(cmd, args, word)
 }
 
 // completeCells completes the cells of the run named first.

@@ -64,23 +64,29 @@ func writeConformance(w io.Writer, checked lab.Conformance, command string) erro
 	if subject.Guessed {
 		promises += " (assumed: hello names none)"
 	}
-	fmt.Fprintf(&b, "  promises  %s\n\n", promises)
+	line := func(head, text string) {
+		b.WriteString(head + strings.Join(wrapWords(text, terminalWidth(w)-len(head)), "\n"+strings.Repeat(" ", len(head))) + "\n")
+	}
+	check := func(word, name, text string) { line(fmt.Sprintf("%-8s %-28s ", word, name), text) }
+	line("  promises  ", promises)
+	b.WriteString("\n")
 	for _, r := range checked.Results {
 		switch {
 		case r.Breach != nil:
-			fmt.Fprintf(&b, "FAILED   %-28s %s\n", r.Name, r.About)
-			fmt.Fprintf(&b, "         %s\n         docs/tables/protocol.md: %s\n", report.Clean(r.Breach.What), r.Breach.Rule)
+			check("FAILED", r.Name, r.About)
+			line("         ", report.Clean(r.Breach.What))
+			line("         ", "docs/tables/protocol.md: "+r.Breach.Rule)
 		case r.Lock != "":
-			fmt.Fprintf(&b, "LOCK     %-28s %s\n", r.Name, report.Clean(r.Lock))
+			check("LOCK", r.Name, report.Clean(r.Lock))
 		case r.Skipped != "":
-			fmt.Fprintf(&b, "skipped  %-28s %s\n", r.Name, report.Clean(r.Skipped))
+			check("skipped", r.Name, report.Clean(r.Skipped))
 		default:
-			fmt.Fprintf(&b, "ok       %-28s %s\n", r.Name, r.About)
+			check("ok", r.Name, r.About)
 		}
 	}
 	b.WriteString("\n")
 	if checked.Broken() == 0 {
-		b.WriteString(report.Next(invocation(os.Args[0]), []string{"scenarios", "run", "--client", command}))
+		b.WriteString(report.Next(invocation(os.Args[0]), terminalWidth(w), []string{"scenarios", "run", "--client", command}))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -23,8 +23,8 @@ func newDiff() *cobra.Command {
 		Long: `Diff compares the verdicts of two saved runs, each a directory or its run.json,
 and lists the cells whose verdicts differ, that only NEW has, and that only OLD
 has. Equal changes are one group. With --html it also writes a page that shows
-these cells step by step, old beside new. Reasons, times and histories do not count;
-lab check says whether a run's verdicts are still those of its histories.
+these cells step by step, old beside new. Reasons, times and histories do not
+count; lab check says whether a run's verdicts are still those of its histories.
 
 The exit code is 0 if no cell differs, 1 if one does, and 64 if a run cannot be
 read.`,

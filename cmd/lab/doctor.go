@@ -29,10 +29,10 @@ func newDoctor() *cobra.Command {
 		Short: "Check what this machine has and what can run, or whether a client keeps to the protocol",
 		Long: `Doctor says what this machine has, and what can run.
 
-With --client it holds some thirty conversations with a client of yours: each verb,
-cancel, broken links, two handles, errors of the server. Each failure names the
-sentence of docs/tables/protocol.md that the client breaks. That is about the adapter:
-what the lock is worth, lab run says.`,
+With --client it holds some thirty conversations with a client of yours: each
+verb, cancel, broken links, two handles, errors of the server. Each failure
+names the sentence of docs/tables/protocol.md that the client breaks. That is
+about the adapter: what the lock is worth, lab run says.`,
 		Example: "  lab doctor\n  lab doctor --client 'python3 mylock.py'",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,10 +67,10 @@ searches are smaller than those of the table, so they may know less, unless
 --limit states=6000000. With --update, the lines of other locks stay.
 
 With --replay a script forces the counterexample on a real server, with real
-processes; --world sim plays it in the model, and --out FILE.lab writes it. --out DIR writes
-a page that shows the counterexample step by step, and with --all the table,
-of which each entry opens its counterexample. With --all
---replay, every counterexample of the table is replayed.
+processes; --world sim plays it in the model, and --out FILE.lab writes it. With
+--all --replay, every counterexample of the table is replayed. --out DIR writes
+a page that shows the counterexample step by step; with --all it is the table,
+of which each entry opens its counterexample.
 
 Exit codes: 0 as expected, also for a broken lock that should break; 1 a
 surprise, or a replay that showed something else; 2 unknown: a limit stopped the
@@ -175,7 +174,6 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	opts := terminalOptions(cmd)
-	opts.Width = cmp.Or(opts.Width, usualWidth)
 	if !f.json {
 		fmt.Fprint(cmd.OutOrStdout(), boundsText(explore.Config(plan), opts.Width))
 	}
@@ -273,7 +271,7 @@ func (f *exploreFlags) interrupted(cmd *cobra.Command, err error, last explore.P
 	if context.Cause(cmd.Context()) == nil {
 		return err
 	}
-	note := screen{width: cmp.Or(terminalWidth(cmd.OutOrStdout()), usualWidth)}
+	note := screen{width: terminalWidth(cmd.OutOrStdout())}
 	note.line("lab: not complete: %s", progressLine(last))
 	note.field("searched", "%s; no counterexample so far", searched(last))
 	fmt.Fprint(cmd.ErrOrStderr(), note.text.String())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -92,7 +91,7 @@ func (f *exploreFlags) replayAll(cmd *cobra.Command) (int, error) {
 	}
 	code := codeExpected
 	var all []reproduce.Counterexample
-	missed := screen{width: cmp.Or(terminalWidth(cmd.OutOrStdout()), usualWidth)}
+	missed := screen{width: terminalWidth(cmd.OutOrStdout())}
 	for _, line := range found {
 		head := fmt.Sprintf("%-24s ", line.Line.Lock)
 		if line.Line.Why != "" {
@@ -112,7 +111,7 @@ func (f *exploreFlags) replayAll(cmd *cobra.Command) (int, error) {
 // play plays counterexamples and shows how they come out.
 func (f *exploreFlags) play(cmd *cobra.Command, all []reproduce.Counterexample) (code int, err error) {
 	screen := &replayScreen{
-		out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), where: f.server, width: cmp.Or(terminalWidth(cmd.OutOrStdout()), usualWidth), count: f.count, of: f.count * len(all),
+		out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), where: f.server, width: terminalWidth(cmd.OutOrStdout()), count: f.count, of: f.count * len(all),
 		meter: report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet), began: time.Now(),
 	}
 	if f.world == lab.Sim {

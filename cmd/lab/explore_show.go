@@ -228,9 +228,6 @@ type screen struct {
 	width int
 }
 
-// usualWidth is that of screens of explore, and of help, whose terminal is not known.
-const usualWidth = 80
-
 // blank is as wide as the name of a field.
 const blank = "             "
 

@@ -39,7 +39,8 @@ that was started and is not n/a. The formats:
 ` + formats.String() + `
 docs/exports.md says what each of them shows. Of a cell that was run several
 times, export takes the round that explain does; without a cell, all of them.`,
-		Example: `  lab export runs/latest setpx-lua/pause-past-lease --format perfetto --out trace.json
+		Example: `  lab export runs/latest setpx-lua/pause-past-lease --format perfetto \
+      --out trace.json
   lab export runs/latest setpx-lua/pause-past-lease --format edn
   lab export runs/latest --format porcupine --out pages`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -182,6 +183,27 @@ func suggestion(name, title string) []string {
 	const width, program = 80, "lab: "
 	lines := wrapWords(fmt.Sprintf("%s (%s)", name, strings.TrimSuffix(title, ".")), width-len(program)-4)
 	return strings.Split("  "+strings.Join(lines, "\n    "), "\n")
+}
+
+// unknownRun is the error for what is no run. A word may lead to the scenario that is meant, which has to be run first.
+func unknownRun(name string, err error) error {
+	var none *usageError
+	if _, exists := os.Stat(name); exists == nil || !errors.As(err, &none) || strings.ContainsAny(name, `/\.`) {
+		return err
+	}
+	index, failed := findIndex()
+	if failed != nil {
+		return failed
+	}
+	hits := index.Find(name)
+	if len(hits) == 0 {
+		return err
+	}
+	lines := []string{fmt.Sprintf("no run %q; run a scenario first. Did you mean:", name)}
+	for _, hit := range hits[:min(maxSuggested, len(hits))] {
+		lines = append(lines, suggestion(hit.Scenario, hit.Title)...)
+	}
+	return usagef("%s\n  %s run %s", strings.Join(lines, "\n"), invocation(os.Args[0]), hits[0].Scenario)
 }
 
 // unknownCell is the error for a cell that a run does not have: the scenario may be meant by its words.

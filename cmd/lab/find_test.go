@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/locklab/locklab/scenarios"
 	"github.com/stretchr/testify/assert"
@@ -131,4 +132,33 @@ func Example_sentence() {
 	// Output:
 	// The lease ends.
 	// isLocked asks only local memory.
+}
+
+// A word in the place of a scenario, or of a run, leads to the scenario that lab find finds.
+func TestUnknownNamesLeadToTheScenario(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, test := range []struct{ command, word, scenario string }{
+		{"run", "kleppmann", "pause-past-lease"},
+		{"explain", "kleppmann", "pause-past-lease"},
+		{"run", "failover", "fail-over-before-replication"},
+		{"explain", "failover", "fail-over-before-replication"},
+		{"explain", "超卖", ""},
+	} {
+		var stdout, stderr bytes.Buffer
+		assert.Equal(t, codeUsage, run(t.Context(), []string{test.command, test.word}, strings.NewReader(""), &stdout, &stderr))
+		assert.Contains(t, stderr.String(), `"`+test.word+`"`)
+		assert.Contains(t, strings.ToLower(stderr.String()), "did you mean")
+		assert.Contains(t, stderr.String(), "\nlab:   "+test.scenario)
+		if test.command == "explain" {
+			assert.Contains(t, stderr.String(), " run "+test.scenario, "the command that makes it explainable")
+		}
+		for line := range strings.Lines(stderr.String()) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(line), usualWidth+1, line)
+		}
+	}
+	for _, word := range []string{"xyzzy", "no/kleppmann", "kleppmann.json"} {
+		var stdout, stderr bytes.Buffer
+		assert.Equal(t, codeUsage, run(t.Context(), []string{"explain", word}, strings.NewReader(""), &stdout, &stderr))
+		assert.Contains(t, stderr.String(), "no run there: "+word)
+	}
 }

@@ -147,7 +147,7 @@ func listExercises(w io.Writer, width int) error {
 		return err
 	}
 	first := rows[1][0]
-	_, err := io.WriteString(w, "\n"+report.Next(invocation(os.Args[0]), []string{"task", "grade", first}, []string{"begin", "grade", first, "--new", "mylock"}))
+	_, err := io.WriteString(w, "\n"+report.Next(invocation(os.Args[0]), terminalWidth(w), []string{"task", "grade", first}, []string{"begin", "grade", first, "--new", "mylock"}))
 	return err
 }
 
@@ -161,7 +161,7 @@ func showTask(w io.Writer, exercise grade.Exercise) error {
 	for _, language := range grade.Languages() {
 		next = append(next, []string{language, "grade", exercise.Name, "--new", "mylock", "--language", language})
 	}
-	_, err = fmt.Fprintf(w, "%s\n%s", task, report.Next(invocation(os.Args[0]), next...))
+	_, err = fmt.Fprintf(w, "%s\n%s", task, report.Next(invocation(os.Args[0]), terminalWidth(w), next...))
 	return err
 }
 
@@ -180,7 +180,7 @@ func (f *gradeFlags) begin(w io.Writer, exercise grade.Exercise) error {
 		return err
 	}
 	_, err = fmt.Fprintf(w, "Read %s, and mend %s\n\n%s", filepath.Join(f.dir, "README.md"), filepath.Join(f.dir, kit.Lock),
-		report.Next(invocation(os.Args[0]), []string{"grade", "grade", exercise.Name, "--client", command}))
+		report.Next(invocation(os.Args[0]), terminalWidth(w), []string{"grade", "grade", exercise.Name, "--client", command}))
 	return err
 }
 
@@ -281,7 +281,7 @@ func (f *gradeFlags) write(w io.Writer, width int, exercise grade.Exercise, resu
 	if following, ok := exercise.Next(); ok && survived == len(results) {
 		next = [][]string{{"next", "grade", following.Name}}
 	}
-	fmt.Fprintf(&b, "\n%s", report.Next(invocation(os.Args[0]), next...))
+	fmt.Fprintf(&b, "\n%s", report.Next(invocation(os.Args[0]), width, next...))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

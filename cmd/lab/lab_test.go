@@ -72,10 +72,10 @@ func TestWriteTable(t *testing.T) {
 		width int
 		want  string
 	}{
-		"no limit": {0, "  A         B  WORDS\n  long one  é  one two three four five six seven eight nine ten\n  x\n"},
+		"wide": {80, "  A         B  WORDS\n  long one  é  one two three four five six seven eight nine ten\n  x\n"},
 		"narrow": {46, "  A         B  WORDS\n  long one  é  one two three four five six\n" +
 			strings.Repeat(" ", 15) + "seven eight nine ten\n  x\n"},
-		"hopeless": {20, "  A         B  WORDS\n  long one  é  one two three four five six seven eight nine ten\n  x\n"},
+		"hopeless": {20, "  A         B  WORDS\n  long one  é  one two\n" + strings.Repeat(" ", 15) + "three four\n" + strings.Repeat(" ", 15) + "five six\n" + strings.Repeat(" ", 15) + "seven eight\n" + strings.Repeat(" ", 15) + "nine ten\n  x\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder

@@ -26,12 +26,12 @@ func kinds() []string {
 func newList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list " + strings.Join(kinds(), "|"),
+		Use:   "list WHAT",
 		Short: "List locks, scenarios, anomalies, faults and whatever else there is",
-		Long: `List prints a table of the locks, scenarios, workloads, anomalies, faults or
-promises that the lab knows; of the words of the script language, each with a
-scenario that uses it; of the sources: the articles and threads that all this
-comes from; or of the exit codes. To look for one of them, see "lab find".
+		Long: `List prints a table of WHAT: locks, scenarios, workloads, anomalies, faults or
+promises that the lab knows; words of the script language, each with a scenario
+that uses it; sources: the articles and threads that all this comes from; or
+exit-codes. To look for one of them, see "lab find".
 
 With --json it prints all that is known of each, and without a name an object
 that has every list.`,

@@ -22,10 +22,10 @@ func newMerge() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Put the parts of a run that --shard made together into one run",
-		Long: `Merge takes the results of all parts of a run, of a storm campaign, or of
-lab explore --all, each made with --shard i/n on a machine of its own, and makes
-them into one, which is reported, explained and checked like any other. The order
-of the directories does not matter.
+		Long: `Merge takes the results of all parts of a run, of a storm campaign, or of lab
+explore --all, each made with --shard i/n on a machine of its own, and makes
+them into one, which is reported, explained and checked like any other. The
+order of the directories does not matter.
 
 It refuses parts that overlap, of which one is missing, or that differ in the
 version of the lab, in the server, in the seed, or in their flags.

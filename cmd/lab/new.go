@@ -37,7 +37,7 @@ It overwrites nothing.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(out, report.Next(invocation(os.Args[0]), []string{"adapter", "doctor", "--client", command}, []string{"lock", "run", "--client", command}))
+			_, err = fmt.Fprint(out, report.Next(invocation(os.Args[0]), terminalWidth(out), []string{"adapter", "doctor", "--client", command}, []string{"lock", "run", "--client", command}))
 			return err
 		},
 	}

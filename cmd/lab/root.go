@@ -50,6 +50,7 @@ Exit codes:
 	}
 	root.Flags().BoolVarP(&version, "version", "v", false, "version for lab") // not cobra's, which wants it for every command, and to learn it may take a look at the whole executable
 	root.SetFlagErrorFunc(flagError)
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(cmd, nil) })
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Run locks and explain results:"},
 		&cobra.Group{ID: groupLook, Title: "Look things up:"},
@@ -57,7 +58,7 @@ Exit codes:
 	)
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
-	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newMerge(), newExplain(), newExport(), newDiff(), newCheck(), newGrade())
+	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newMerge(), newExplain(), newServe(), newOpen(), newExport(), newDiff(), newCheck(), newGrade())
 	add(root, groupLook, newFind(), newShow(), newList(), newAdapters())
 	add(root, groupTools, newNew(), newInit(), newFmt(), newClocks(), newDoctor(), newWorker())
 	strict(root)
@@ -98,6 +99,9 @@ func strict(root *cobra.Command) {
 		case "completion":
 			cmd.Short = "Shell completion of commands, locks and scenarios"
 			cmd.Args, cmd.RunE = noSubcommand, showHelp
+			for _, shell := range cmd.Commands() {
+				shell.Long = strings.Replace(shell.Long, "you can install it via your OS's package manager", "you can install it\nvia your OS's package manager", 1)
+			}
 		}
 	}
 }

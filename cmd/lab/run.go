@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -60,11 +59,16 @@ type outFlags struct {
 
 func (f *outFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.out, "out", "", "write the results to `DIR` (default runs/<time>-<id>)")
-	flags.StringVar(&f.kept.in, "runs", "runs", "keep runs in `DIR`, each in a directory of its own")
-	flags.IntVar(&f.kept.most, "keep", 20, "keep the `N` newest runs there and remove the others; 0 keeps all")
+	f.bindKept(flags)
 	flags.StringVar(&f.junit, "junit", "", "also write a JUnit report to `FILE`")
 	flags.StringVar(&f.summary, "summary", "", "also append a summary in Markdown to `FILE`, such as $GITHUB_STEP_SUMMARY")
 	flags.BoolVar(&f.annotate, "annotate", false, "also write GitHub's annotations of surprises and failures, on stderr")
+}
+
+// bindKept binds the flags about the directory of all runs.
+func (f *outFlags) bindKept(flags *pflag.FlagSet) {
+	flags.StringVar(&f.kept.in, "runs", "runs", "keep runs in `DIR`, each in a directory of its own")
+	flags.IntVar(&f.kept.most, "keep", 20, "keep the `N` newest runs there and remove the others; 0 keeps all")
 }
 
 func (f *outFlags) check() error {
@@ -161,20 +165,6 @@ Results go to runs/<time>-<id>; runs/latest points to the newest.`,
 	return cmd
 }
 
-// flagGroup is a part of the flags of a command, under a title in its help.
-type flagGroup struct {
-	title string
-	flags *pflag.FlagSet
-}
-
-// useGroups gives a command its flags.
-func useGroups(cmd *cobra.Command, groups []flagGroup) {
-	for _, group := range groups {
-		cmd.Flags().AddFlagSet(group.flags)
-	}
-	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(cmd, groups) })
-}
-
 // groups binds the flags of lab run.
 func (f *runFlags) groups() []flagGroup {
 	what, where, expected, shown := flagSet(), flagSet(), flagSet(), flagSet()
@@ -219,24 +209,6 @@ func (f *runFlags) bindWork(flags *pflag.FlagSet) {
 
 func (f *judgedFlags) bind(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.promises, "promises", nil, "with --client: judge it by these `PROMISES` (docs/tables/protocol.md), whatever its hello says")
-}
-
-func flagSet() *pflag.FlagSet {
-	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	set.SortFlags = false
-	return set
-}
-
-// writeUsage is the help of a command with many flags.
-func writeUsage(cmd *cobra.Command, groups []flagGroup) error {
-	var text strings.Builder
-	fmt.Fprintf(&text, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
-	width := cmp.Or(terminalWidth(cmd.Root().OutOrStdout()), usualWidth) - 5 // cobra collects the text of cmd itself in a buffer, and pflag lets words stick out by 5
-	for _, group := range groups {
-		fmt.Fprintf(&text, "\n%s:\n%s", group.title, group.flags.FlagUsagesWrapped(width))
-	}
-	_, err := io.WriteString(cmd.OutOrStderr(), text.String())
-	return err
 }
 
 // run carries lab run out.

@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 			"events":  events,
 			"replace": replace,
 			"append":  appendTo,
-			"serve":   serve,
+			"serve":   startServer,
 			"keys":    keys,
 		},
 	})
@@ -60,9 +60,10 @@ func TestScripts(t *testing.T) {
 
 // setUp tells a script where things are, and sees to it that it leaves nothing behind.
 func setUp(env *testscript.Env) error {
-	for _, name := range []string{"PYTHON", "COLUMNS", "CI", "NO_COLOR", "TERM"} {
+	for _, name := range []string{"PYTHON", "CI", "NO_COLOR", "TERM"} {
 		env.Setenv(name, "")
 	}
+	env.Setenv("COLUMNS", "300")              // scripts are about what a line says; TestScreensFit is about where it is broken
 	env.Setenv("GOGC", "400")                 // hundreds of short processes have nothing to collect
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // else each process of a lab under the race detector lingers for a second
 	if path, err := needs.FindRedisPy(); err == nil {
@@ -189,9 +190,9 @@ func appendTo(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(errors.Join(err, file.Close()))
 }
 
-// serve starts a server, or chooses an address at which nobody listens, and puts it into a variable: serve redis|keeper|http|nobody NAME.
+// startServer starts a server, or chooses an address at which nobody listens, and puts it into a variable: serve redis|keeper|http|nobody NAME.
 // A keeper is a Redis that lets nobody UNLINK a key.
-func serve(ts *testscript.TestScript, _ bool, args []string) {
+func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	switch args[0] {
 	case "redis", "keeper", "guarded":
 		redis := miniredis.NewMiniRedis()

@@ -54,7 +54,7 @@ func fromEnv(name, otherwise string) string {
 
 func completeSetting(cmd *cobra.Command) {
 	completeFlag(cmd, "wait", completeWaiting)
-	completeFlag(cmd, "server", cobra.FixedCompletions(live.Servers(), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "server", completeServers)
 }
 
 // settle looks at --world, and settles the flags that make no sense there.

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -19,8 +21,8 @@ func newShow() *cobra.Command {
 		Use:   "show SCENARIO|FILE.lab|LOCK",
 		Short: "Show a scenario or a lock, and what is expected",
 		Long: `Show prints a scenario: its script, its preconditions, its sources, and what is
-expected of each lock. Of a lock it prints the card: what it promises, which line
-is the bug, its sources, and what is expected of it in each scenario.`,
+expected of each lock. Of a lock it prints the card: what it promises, which
+line is the bug, its sources, and what is expected of it in each scenario.`,
 		Example: `  lab show pause-past-lease
   lab show watchdog`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -75,10 +77,15 @@ func show(w io.Writer, width int, name string) error {
 
 // showScenario prints the script as it was written, then what has to be seen, then the row of the matrix.
 func showScenario(w io.Writer, width int, script *scenarios.Script, source string, matrix *scenarios.Matrix) error {
-	fmt.Fprintf(w, "%s\n\nPreconditions: if one is not observed, the verdict is unknown\n", strings.TrimRight(source, "\n"))
+	fmt.Fprintf(w, "%s\nPreconditions: if one is not observed, the verdict is unknown\n", foldScript(source, width))
 	for _, step := range script.Steps {
 		if len(step.Want) > 0 {
-			fmt.Fprintf(w, "  line %-3d %s\n", step.Line, step.Text)
+			head := fmt.Sprintf("  line %-3d ", step.Line)
+			text := step.Text
+			if utf8.RuneCountInString(head+text) > width {
+				text = strings.Join(wrapWords(text, width-len(head)), "\n"+strings.Repeat(" ", len(head)+2))
+			}
+			fmt.Fprintln(w, head+text)
 		}
 	}
 	if err := writeSources(w, width, script.Source); err != nil {
@@ -100,6 +107,38 @@ func showScenario(w io.Writer, width int, script *scenarios.Script, source strin
 	}
 	return writeTable(w, width, "  ", rows)
 }
+
+// foldScript folds the lines of a script that are wider than the screen: headers below their values, and comments with the lines that go on from there.
+func foldScript(source string, width int) string {
+	var b strings.Builder
+	carry := "" // of a comment
+	end := func() {
+		if carry != "" {
+			fmt.Fprintf(&b, "# %s\n", strings.Join(wrapWords(carry, width-2), "\n# "))
+		}
+		carry = ""
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(source, "\n"), "\n") {
+		wide := utf8.RuneCountInString(line) > width
+		comment, isComment := strings.CutPrefix(line, "# ")
+		switch {
+		case isComment && (wide || carry != ""):
+			carry += " " + comment
+		case wide:
+			end()
+			head := headOfLine.FindString(line)
+			b.WriteString(head + strings.Join(wrapWords(line[len(head):], width-len(head)), "\n"+strings.Repeat(" ", len(head))) + "\n")
+		default:
+			end()
+			b.WriteString(line + "\n")
+		}
+	}
+	end()
+	return b.String()
+}
+
+// headOfLine matches the first word of a line, with the blanks that follow it.
+var headOfLine = regexp.MustCompile(`^\s*\S+\s+`)
 
 func expectation(v checker.Verdict) string {
 	if v.Kind == "" {

@@ -41,11 +41,11 @@ func newShrink() *cobra.Command {
 		Use:   "shrink DIR [LOCK/SCENARIO]",
 		Short: "Turn what a storm has found into a short script that shows the same",
 		Long: `Shrink takes an anomaly of a saved run and writes a script that forces the order
-in which the commands of its clients reached the server. The script must show the
-same anomaly in the model; there, steps, breakpoints and clients that it does not
-need are left out. What is left must show it on a server, too, and is printed: a
-scenario for lab run. The script goes to stdout; what it shows, how often, and
-the next commands go to stderr.
+in which the commands of its clients reached the server. The script must show
+the same anomaly in the model; there, steps, breakpoints and clients that it
+does not need are left out. What is left must show it on a server, too, and is
+printed: a scenario for lab run. The script goes to stdout; what it shows, how
+often, and the next commands go to stderr.
 
 DIR is a run, or the directory of one of its cells. If the storm's order cannot
 be forced, the script is the smallest schedule with the same anomaly of the same

@@ -150,7 +150,7 @@ func (s *shrinkScreen) next(commands ...[]string) {
 	if s.flags.client == "" {
 		commands = append(commands, []string{"show", "show", s.cell.Lock})
 	}
-	fmt.Fprintf(s.err, "\n%s", report.Next(invocation(os.Args[0]), commands...))
+	fmt.Fprintf(s.err, "\n%s", report.Next(invocation(os.Args[0]), terminalWidth(s.err), commands...))
 }
 
 // played are the flags that say where the script was played, unless that is the default.

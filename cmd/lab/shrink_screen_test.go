@@ -39,7 +39,8 @@ Next
 			return nil
 		}, `
 shown   double-holder, in the model 3 of 3 times, on redis-server 3 of 3
-order   the smallest schedule that the explorer finds; the storm's own could not be forced
+order   the smallest schedule that the explorer finds; the storm's own could not
+        be forced
 found   C1 acquired the lock.
 effort  9 scripts played in TIME
 ` + commands, codeExpected},

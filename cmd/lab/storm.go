@@ -35,18 +35,19 @@ func newStorm() *cobra.Command {
 faults strike. Then all faults end, and every client must acquire once more.
 
 The history is judged by the promises on the lock's card: a sound lock must keep
-them, a broken one must be caught. What a lock shows beyond its promises is named
-and is no surprise.
+them, a broken one must be caught. What a lock shows beyond its promises is
+named and is no surprise.
 
-A client of your own (--client) is judged by the promises in its hello. A lock on
-several servers gets as many as it asks for there, or as --servers says.
+A client of your own (--client) is judged by the promises in its hello. A lock
+on several servers gets as many as it asks for there, or as --servers says.
 
 The same seed gives the same plan of faults, which is saved with the results.
 Part of the faults wait for the next client that is granted the lock. With
 --count N, each lock goes through N storms, with the seeds that follow.`,
 		Example: `  lab storm --lock setpx-del
   lab storm --lock redisson,watchdog --for 10m
-  lab storm --lock setpx-lua --clients 5 --for 60s --faults pause,partition,clock --seed 7
+  lab storm --lock setpx-lua --clients 5 --for 60s \
+      --faults pause,partition,clock --seed 7
   lab storm --lock getset --for 20s --count 20
   lab storm --lock setpx-lua --workload ledger
   lab storm --lock zookeeper-protected --server zookeeper
@@ -72,8 +73,8 @@ func (f *stormFlags) groups() []flagGroup {
 	what.StringVar(&f.judged.like, "like", "", "with --client: judge it by the promises of `LOCK` if it names none")
 	f.judged.bind(what)
 	what.IntVar(&f.servers, "servers", 0, "keep locks that are on several servers on `N` (default: as many as each asks for)")
-	what.IntVar(&f.clients, "clients", 5, "run `N` clients, each in a process")
-	what.IntVar(&f.handles, "handles", 2, "open `N` further locks in the process of every other client")
+	what.IntVar(&f.clients, "clients", stormClients, "run `N` clients, each in a process")
+	what.IntVar(&f.handles, "handles", stormHandles, "open `N` further locks in the process of every other client")
 	what.DurationVar(&f.length, "for", time.Minute, "let the storm last for `TIME`, before a phase without faults")
 	what.StringSliceVar(&f.faults, "faults", kindNames(), "mix these `KINDS` of faults, or none")
 	what.Int64Var(&f.seed, "seed", 0, "plan the faults from seed `N` (default: random)")
@@ -109,6 +110,12 @@ func completeFaults(*cobra.Command, []string, string) ([]cobra.Completion, cobra
 	}
 	return append(out, cobra.CompletionWithDesc("none", "no faults at all")), cobra.ShellCompDirectiveNoFileComp
 }
+
+// What storms have unless a flag says otherwise.
+const (
+	stormClients = 5
+	stormHandles = 2
+)
 
 // Bounds of a storm.
 const (

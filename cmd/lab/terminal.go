@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"strconv"
@@ -23,13 +24,16 @@ func terminalOptions(cmd *cobra.Command) report.TerminalOptions {
 	return opts
 }
 
-// terminalWidth is the number of columns that the user's COLUMNS names, or else the terminal of w has; 0 if there is no terminal.
+// usualWidth is that of screens whose terminal is not known.
+const usualWidth = 80
+
+// terminalWidth is the number of columns that the user's COLUMNS names, or else the terminal of w has.
 func terminalWidth(w io.Writer) int {
 	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
 		return columns
 	}
 	if file, ok := w.(*os.File); ok {
-		return columnsOf(file)
+		return cmp.Or(columnsOf(file), usualWidth)
 	}
-	return 0
+	return usualWidth
 }

@@ -118,8 +118,11 @@ func rules() map[string]rule {
 			"impls", "scenarios", "internal/listing", "internal/story", "internal/report/web",
 		}},
 		"internal/report/web": {own: []string{"history", "internal/timeline"}, pure: true},
+		// It shows runs in a browser; how they are run, it is told.
+		"internal/serve": {own: []string{"internal/lab", "internal/record", "internal/report", "internal/report/web"}},
 		"cmd/lab": {
 			own: []string{
+				"internal/serve", "internal/report/web",
 				"internal/adapters", "history", "internal/compare", "internal/export", "internal/find", "internal/grade", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",

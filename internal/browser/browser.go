@@ -221,14 +221,25 @@ func (p *Page) try(session, method string, params, result any) error {
 // Visit loads a page, and waits until it has been.
 func (p *Page) Visit(url string) {
 	p.t.Helper()
+	p.load(url, func() { p.call(p.session, "Page.navigate", map[string]any{"url": url}, nil) })
+}
+
+// Follow does what leads to another page, sooner or later, and waits until that has been loaded.
+func (p *Page) Follow(act string) {
+	p.t.Helper()
+	p.load(act, func() { p.Eval("setTimeout(() => {" + act + "}), 0") })
+}
+
+func (p *Page) load(what string, act func()) {
+	p.t.Helper()
 	for len(p.loaded) > 0 {
 		<-p.loaded
 	}
-	p.call(p.session, "Page.navigate", map[string]any{"url": url}, nil)
+	act()
 	select {
 	case <-p.loaded:
 	case <-time.After(patience):
-		p.t.Fatalf("browser: %s was not loaded", url)
+		p.t.Fatalf("browser: %s: no page was loaded", what)
 	}
 }
 

@@ -93,7 +93,7 @@ func TestInterruptedTextIsBrief(t *testing.T) {
 	})
 	lab.signal(t, syscall.SIGINT)
 	require.Equal(t, 130, lab.exitCode(t, 5*time.Second), lab.said(t))
-	assert.Regexp(t, `^((unknown  .*interrupted.*\n)+\n)?(Unknown\n(  \?\? .*  interrupted\n     .*\n)+(     and .* more.*\n)?\n)?CUT SHORT after \d+ of 340 cells\. \d+ cells?: .*\n\nNext\n(  .*\n)+$`, read(t, lab.out))
+	assert.Regexp(t, `^((unknown  .*\n(         .*\n)*)+\n)?(Unknown\n(  \?\? .*\n(     .*\n)+)+\n)?CUT SHORT after \d+ of 340 cells\.\n\d+ cells?: .*\n(by lab .*\n)?\nNext\n(  .*\n)+$`, read(t, lab.out))
 	assert.Contains(t, read(t, lab.err), "lab: interrupted")
 	run, err := report.ReadRun(filepath.Join(lab.dir, "runs", "latest"))
 	require.NoError(t, err)

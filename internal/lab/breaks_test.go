@@ -64,7 +64,7 @@ func TestTheBrokenPromiseIsNamed(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, report.Explain(&explained, cell, file.Events, report.ExplainOptions{Width: 1000}))
 			require.NoError(t, report.JUnit(&junit, run))
-			require.NoError(t, report.HTML(&page, run, histories))
+			require.NoError(t, report.HTML(&page, run, histories, report.Beside{}))
 			for screen, text := range map[string]string{"explain": explained.String(), "JUnit": junit.String(), "HTML": page.String()} {
 				assert.True(t, strings.Contains(text, fmt.Sprintf("at %.3fs: breaks %s: ", a.At.Seconds(), test.breaks)) || screen == "explain" && strings.Contains(text, "    breaks "+test.breaks+": "), screen)
 				assert.True(t, strings.Contains(text, "; breaks "), screen)

@@ -62,7 +62,7 @@ func (x *explored) write(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(report.HTMLBeside(file, x.run, x.page, report.Beside{Sources: sources, Explored: x.page}), file.Close())
+	return errors.Join(report.HTML(file, x.run, x.page, report.Beside{Sources: sources, Explored: x.page}), file.Close())
 }
 
 // ExplorationPage is a directory for the page of an exploration. It is claimed before the search, so that none is made in vain.

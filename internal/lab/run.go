@@ -200,11 +200,14 @@ func toFile(path string, render func(io.Writer, *record.Run) error) report.Sink 
 }
 
 // page renders a run as HTML, with every cell step by step.
-func page(w io.Writer, run *record.Run) error {
+func page(w io.Writer, run *record.Run) error { return WritePage(w, run, "") }
+
+// WritePage is the page of a saved run, from its histories. Where it is one of many, home is where the list of all is.
+func WritePage(w io.Writer, run *record.Run, home string) error {
 	sources, err := golang.Read()
 	if err != nil {
 		return err
 	}
 	histories := HistoriesOf(run)
-	return errors.Join(report.HTMLBeside(w, run, histories, report.Beside{Sources: sources}), histories.Close())
+	return errors.Join(report.HTML(w, run, histories, report.Beside{Sources: sources, Home: home}), histories.Close())
 }

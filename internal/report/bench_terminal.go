@@ -8,14 +8,11 @@ import (
 	"github.com/locklab/locklab/internal/bench"
 )
 
-// benchWidth is the width of a terminal that does not tell its own.
-const benchWidth = 100
-
 // Bench writes a measurement for people: how it was measured, then its tables, notes and plots. dir is where it was saved; empty: nowhere.
 func Bench(w io.Writer, r *bench.Record, dir string, opts TerminalOptions) error {
 	width := opts.Width
 	if width <= 0 {
-		width = benchWidth
+		width = usualWidth
 	}
 	s := sheet{width: width, paint: paint(opts.Color)}
 	s.line(s.paint.bold(benchTitle(r)))
@@ -79,7 +76,8 @@ func (s *sheet) section(part section) {
 	}
 }
 
-// table writes numbers to the right and text to the left. Heads are broken between words where their column is narrower.
+// table writes numbers to the right and text to the left. Heads are broken between words where their column is narrower. Columns for which there is no room
+// are written below, after the first one again.
 func (s *sheet) table(t figures) {
 	widths := make([]int, len(t.Head))
 	for i := range t.Head {
@@ -91,14 +89,37 @@ func (s *sheet) table(t figures) {
 		}
 	}
 	s.squeeze(t, widths)
-	for _, line := range brokenLines(t.Head, widths) {
-		s.line(s.paint.dim("  " + aligned(t, line, widths)))
-	}
-	for _, row := range t.Rows {
-		for _, line := range brokenLines(row, widths) {
-			s.line("  " + aligned(t, line, widths))
+	for n, columns := range s.blocks(widths) {
+		if n > 0 {
+			s.line("")
+		}
+		for _, line := range brokenLines(t.Head, widths) {
+			if text := aligned(t, line, widths, columns); strings.TrimSpace(text) != "" {
+				s.line(s.paint.dim("  " + text))
+			}
+		}
+		for _, row := range t.Rows {
+			for _, line := range brokenLines(row, widths) {
+				if text := aligned(t, line, widths, columns); strings.TrimSpace(text) != "" {
+					s.line("  " + text)
+				}
+			}
 		}
 	}
+}
+
+// blocks are the columns that find room beside one another, the first one in each.
+func (s *sheet) blocks(widths []int) [][]int {
+	blocks := [][]int{{0}}
+	used := widths[0]
+	for i, width := range widths[1:] {
+		last := len(blocks) - 1
+		if used += width + 2; used > s.width-2 && len(blocks[last]) > 1 {
+			blocks, used, last = append(blocks, []int{0}), widths[0]+2+width, last+1
+		}
+		blocks[last] = append(blocks[last], i+1)
+	}
+	return blocks
 }
 
 // leastText is the least width of a column of text that is squeezed.
@@ -136,9 +157,10 @@ func brokenLines(entries []string, widths []int) [][]string {
 	return lines
 }
 
-func aligned(t figures, line []string, widths []int) string {
+func aligned(t figures, line []string, widths, columns []int) string {
 	var text strings.Builder
-	for i, entry := range line {
+	for _, i := range columns {
+		entry := line[i]
 		room := blanks(widths[i] - utf8.RuneCountInString(entry))
 		if t.text(i) {
 			text.WriteString(entry + room)
@@ -165,7 +187,12 @@ func (s *sheet) plot(p plot) {
 	room := max(10, s.width-2-label-2-2-text)
 	axis := axisOf(p)
 	s.line("")
-	s.line("  " + s.paint.bold(p.Title) + s.paint.dim(legend(p, axis)))
+	if words := legend(p, axis); utf8.RuneCountInString("  "+p.Title+words) <= s.width {
+		s.line("  " + s.paint.bold(p.Title) + s.paint.dim(words))
+	} else {
+		s.line("  " + s.paint.bold(p.Title))
+		s.line("  " + s.paint.dim(words))
+	}
 	for _, b := range p.Bars {
 		var drawn strings.Builder
 		filled := 0

@@ -55,7 +55,7 @@ func DiffHTML(w io.Writer, d Diff) error {
 		}
 		beside.entries[name] = []string{strings.Join(letters, sep), strings.Join(words, " → ")}
 	}
-	return HTMLBeside(w, run, both, beside)
+	return HTML(w, run, both, beside)
 }
 
 // inWork is a cell's scenario, with the work that was done under the lock if it is not the usual one.

@@ -30,7 +30,7 @@ type ExplainOptions struct {
 // history's file.
 func Explain(w io.Writer, cell record.Cell, events []history.Event, opts ExplainOptions) error {
 	if opts.Width <= 0 {
-		opts.Width = 80
+		opts.Width = usualWidth
 	}
 	opts.Width = max(opts.Width, leastWidth)
 	if opts.Limit <= 0 {
@@ -88,20 +88,30 @@ func markNumbers(numbers []int) string {
 }
 
 func (s *explanation) head() {
-	fmt.Fprintf(&s.b, "%s: %s\n", s.paint.bold(roundName(s.cell, s.cell.Round)), outcome(s.cell))
+	name := roundName(s.cell, s.cell.Round)
+	for i, line := range wrap(name+": "+outcome(s.cell), s.opts.Width) {
+		if i == 0 {
+			line = strings.Replace(line, name, s.paint.bold(name), 1)
+		}
+		fmt.Fprintln(&s.b, line)
+	}
 	fmt.Fprintf(&s.b, "status: %s; %s; took %s\n", statusOf(s.cell), plural(len(s.t.events), "event", "events"), duration(s.cell.Took))
 	if s.cell.Storm != nil {
-		fmt.Fprintf(&s.b, "storm: %s\n", stormWords(s.cell))
+		s.paragraph("storm: " + stormWords(s.cell))
 	}
 	if s.cell.Data != "" {
-		fmt.Fprintln(&s.b, dataWordsOf(s.cell))
+		s.paragraph(dataWordsOf(s.cell))
 	}
 	for _, step := range s.cell.Skipped {
-		fmt.Fprintf(&s.b, "skipped %s\n", clean(step))
+		s.paragraph("skipped " + clean(step))
 	}
 	s.background()
 	s.finding()
 	s.b.WriteString("\n")
+}
+
+func (s *explanation) paragraph(text string) {
+	s.b.WriteString(strings.Join(wrap(text, s.opts.Width-2), "\n  ") + "\n")
 }
 
 // background is what scenario and lock are about, if they come with the lab.

@@ -51,7 +51,7 @@ func (t *Terminal) surprises(b *strings.Builder, run *record.Run, groups []group
 		line := fmt.Sprintf("%s: %s", f.Lock, findingWords(f, smallest))
 		fmt.Fprintf(b, "  %s %s\n", mark(statusSurprise), strings.Join(wrap(clean(line), t.opts.Width-5), "\n     "))
 		if run.Dir != "" {
-			fmt.Fprintf(b, "     %s\n", t.paint.dim(explainCommand(t.opts.Prefix, run, smallest)))
+			t.explainLine(b, run, smallest)
 		}
 		fmt.Fprintf(b, "     %s\n", strings.Join(wrap(clean(alsoWords(f, cells)), t.opts.Width-5), "\n     "))
 	}

@@ -35,7 +35,7 @@ func oneCause() *record.Run {
 func TestSurprisesOfOneCause(t *testing.T) {
 	run := oneCause()
 	var out bytes.Buffer
-	sink := NewTerminal(&out, io.Discard, TerminalOptions{})
+	sink := NewTerminal(&out, io.Discard, TerminalOptions{Width: 120})
 	require.NoError(t, sink.Handle(Event{Kind: RunEnd, Run: run, Total: len(run.Cells)}))
 	_, list, found := strings.Cut(out.String(), "Surprises\n")
 	require.True(t, found, out.String())

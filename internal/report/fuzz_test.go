@@ -38,7 +38,7 @@ func FuzzRun(f *testing.F) {
 		var out bytes.Buffer
 		require.NoError(t, feed(NewTerminal(&out, io.Discard, TerminalOptions{Verbose: true}), run))
 		require.NoError(t, feed(NewJSON(&out), run))
-		require.NoError(t, HTML(&out, run, none))
+		require.NoError(t, HTML(&out, run, none, Beside{}))
 		var junit bytes.Buffer
 		require.NoError(t, JUnit(&junit, run))
 		require.NoError(t, xml.Unmarshal(junit.Bytes(), new(junitSuites)))

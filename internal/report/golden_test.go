@@ -10,9 +10,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,6 +35,28 @@ func golden(t *testing.T, name string, got []byte) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(got), "run go test -update if this is meant")
+}
+
+// TestGoldenScreensFit: what people read in a terminal has at most 80 columns, unless the terminal is known to be wider.
+func TestGoldenScreensFit(t *testing.T) {
+	elsewhere := []string{"annotations", "html", "json", "junit", "summary"} // read by programs, or by a browser
+	paths, err := filepath.Glob(filepath.Join("testdata", "*.golden"))
+	require.NoError(t, err)
+	colour := regexp.MustCompile("\x1b\\[[0-9;]*m")
+	seen := 0
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".golden")
+		if slices.Contains(elsewhere, name) || strings.HasSuffix(name, "-html") {
+			continue
+		}
+		seen++
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for line := range strings.Lines(colour.ReplaceAllString(string(text), "")) {
+			require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), usualWidth, "%s:\n%s", path, line)
+		}
+	}
+	require.Greater(t, seen, 15)
 }
 
 func TestExplainGolden(t *testing.T) {
@@ -90,7 +115,7 @@ func TestRunGoldens(t *testing.T) {
 // pageText is a page without what is the same in all: its markup up to the data, then the data.
 func pageText(w io.Writer, run *record.Run) error {
 	var page bytes.Buffer
-	if err := HTML(&page, run, readBy(sampleHistory)); err != nil {
+	if err := HTML(&page, run, readBy(sampleHistory), Beside{}); err != nil {
 		return err
 	}
 	text := page.String()

@@ -190,9 +190,15 @@ func (g grid) apart(b *strings.Builder) {
 	for _, cells := range groups {
 		width = max(width, utf8.RuneCountInString(cellName(cells[0])))
 	}
+	entries, widest := make([]entry, len(groups)), 0
+	for i, cells := range groups {
+		entries[i] = g.entry(cells, g.width)
+		widest = max(widest, utf8.RuneCountInString(strings.Join(entries[i].lines, " ")))
+	}
+	width = min(width, max(leastBeside, g.width-4-widest))
 	b.WriteString("Single bugs\n")
-	for _, cells := range groups {
-		e := g.entry(cells, g.width)
+	for i, cells := range groups {
+		e := entries[i]
 		fmt.Fprintf(b, "  %s  %s\n", pad(cellName(cells[0]), width), e.paint(strings.Join(e.lines, " ")))
 	}
 	b.WriteString("\n")

@@ -34,7 +34,7 @@ func TestVariantsStandBelowTheTable(t *testing.T) {
 	assert.NotContains(t, table, "not run")
 
 	var out bytes.Buffer
-	require.NoError(t, HTML(&out, run, readBy(func(record.Cell) ([]history.Event, error) { return nil, nil })))
+	require.NoError(t, HTML(&out, run, readBy(func(record.Cell) ([]history.Event, error) { return nil, nil }), Beside{}))
 	var index pageIndex
 	require.NoError(t, json.Unmarshal([]byte(inPage(t, out.String(), "index")), &index))
 	for _, lock := range index.Locks {

@@ -24,15 +24,10 @@ type Histories interface {
 // mostFindings bounds what stands before the matrix.
 const mostFindings = 5
 
-// HTML writes the run as one page that needs nothing else: the findings, the matrix, and each cell step by step. If a history cannot be read, the
-// cell says so. Without histories there are verdicts only. Long histories are cut, and the page says how much is missing.
-func HTML(w io.Writer, run *record.Run, histories Histories) error {
-	return HTMLBeside(w, run, histories, Beside{})
-}
-
 // Beside is what a page has besides the cells of a run.
 type Beside struct {
 	Sources  listing.Sources // of the locks; nil: none are shown
+	Home     string          // where "All runs" leads; empty: nowhere
 	Explored *Explored       // the cells are the explorer's; nil: they are those of scenarios
 
 	// Of two runs side by side, see DiffHTML: which they are, and what became of each cell, as letters and in words.
@@ -42,13 +37,14 @@ type Beside struct {
 	facts   [][2]string
 }
 
-// HTMLBeside is HTML with more beside the cells.
-func HTMLBeside(w io.Writer, run *record.Run, histories Histories, beside Beside) error {
+// HTML writes the run as one page that needs nothing else: the findings, the matrix, and each cell step by step. If a history cannot be read, the
+// cell says so. Without histories there are verdicts only. Long histories are cut, and the page says how much is missing.
+func HTML(w io.Writer, run *record.Run, histories Histories, beside Beside) error {
 	m := newMatrix(run.Cells)
 	index := newPageIndex(m, beside)
 	cells := pageCells(index, histories)
 	counts := countCells(run.Cells)
-	page := &web.Page{Title: "Lock Lab: " + counts.String(), Counts: counts.String(), Lead: lead(counts, expectedUnknown(run.Cells)), Findings: pageFindings(m, index, cells)}
+	page := &web.Page{Home: beside.Home, Title: "Lock Lab: " + counts.String(), Counts: counts.String(), Lead: lead(counts, expectedUnknown(run.Cells)), Findings: pageFindings(m, index, cells)}
 	if !run.Finished {
 		page.Alarm = "The run was interrupted: cells that were not started are missing below."
 	}
@@ -74,6 +70,29 @@ func HTMLBeside(w io.Writer, run *record.Run, histories Histories, beside Beside
 		return fmt.Errorf("report: page: %w", err)
 	}
 	return web.Write(w, page)
+}
+
+// RowOf is a run in the list of all, but for its link.
+func RowOf(run *record.Run) web.Row {
+	counts := countCells(run.Cells)
+	row := web.Row{
+		ID: clean(run.ID), Started: run.Started.Format("2 Jan 2006, 15:04:05"), World: clean(run.World), Counts: counts.String(), Class: "safe", Status: "as expected",
+	}
+	if len(run.Command) > 0 {
+		row.Command = clean("lab " + ShellLine(withoutOut(run.Command)))
+	}
+	for _, s := range []struct {
+		n             int
+		class, status string
+	}{{counts.Unknown, "unknown", "unknown"}, {counts.Failed, "failed", "FAILED"}, {counts.Surprises, "surprise", "SURPRISE"}} {
+		if s.n > 0 {
+			row.Class, row.Status = s.class, s.status
+		}
+	}
+	if !run.Finished {
+		row.Class, row.Status = "unknown", "not finished"
+	}
+	return row
 }
 
 // expectedUnknown is how many cells were expected to conclude nothing: searches that are not complete.

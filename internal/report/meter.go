@@ -27,7 +27,7 @@ const (
 func NewMeter(w io.Writer, opts TerminalOptions, quiet bool) *Meter {
 	m := &Meter{w: w, bar: opts.Bar, quiet: quiet, width: opts.Width, next: patience}
 	if m.width <= 0 {
-		m.width = 100
+		m.width = usualWidth
 	}
 	if !m.bar {
 		m.next = sayEvery

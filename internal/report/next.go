@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/record"
@@ -14,22 +15,49 @@ import (
 // command is a command line to copy, and a word for what it does.
 type command struct{ word, line string }
 
-// Next is the block of commands that ends a screen. Each is given as a word for what it does, then its arguments.
-func Next(prefix string, commands ...[]string) string {
+// Next is the block of commands that ends a screen of that width. Each is given as a word for what it does, then its arguments.
+func Next(prefix string, width int, commands ...[]string) string {
 	out := make([]command, len(commands))
 	for i, args := range commands {
 		out[i] = command{args[0], prefix + " " + ShellLine(args[1:])}
 	}
-	return "Next\n" + listed(out)
+	return "Next\n" + listed(out, width)
 }
 
-// listed are commands, one on a line.
-func listed(commands []command) string {
+// listed are commands, each on a line or, if it is wider, on several.
+func listed(commands []command, width int) string {
 	var b strings.Builder
 	for _, c := range commands {
-		fmt.Fprintf(&b, "  %-8s %s\n", c.word, c.line)
+		head := "  " + pad(c.word, 8) + " "
+		fmt.Fprintf(&b, "%s%s\n", head, FoldCommand(c.line, len(head), width))
 	}
 	return b.String()
+}
+
+// FoldCommand continues a command that is wider than the room beside an indent on further lines, as a POSIX shell reads it.
+func FoldCommand(line string, indent, width int) string {
+	room := max(leastBeside, width-indent-len(" \\"))
+	if utf8.RuneCountInString(line) <= room+len(" \\") {
+		return line
+	}
+	const more = 2 // by which further lines are indented
+	lines := fill(quotedFields(line), room-more)
+	return strings.Join(lines, " \\\n"+blanks(indent+more))
+}
+
+// quotedFields are the words of a command, with their quotes.
+func quotedFields(line string) []string {
+	var words []string
+	open := false
+	for word := range strings.SplitSeq(line, " ") {
+		if open {
+			words[len(words)-1] += " " + word
+		} else {
+			words = append(words, word)
+		}
+		open = open != (strings.Count(word, "'")%2 == 1)
+	}
+	return words
 }
 
 // nextCommands are the commands that a person may want after a run.

@@ -96,7 +96,7 @@ func stormPage(t testing.TB, operations int) (string, record.Cell) {
 	t.Helper()
 	events, cell := sampleStorm(t, operations)
 	var page bytes.Buffer
-	require.NoError(t, HTML(&page, &record.Run{Cells: []record.Cell{cell}, Finished: true}, readBy(func(record.Cell) ([]history.Event, error) { return events, nil })))
+	require.NoError(t, HTML(&page, &record.Run{Cells: []record.Cell{cell}, Finished: true}, readBy(func(record.Cell) ([]history.Event, error) { return events, nil }), Beside{}))
 	return page.String(), cell
 }
 

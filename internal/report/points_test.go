@@ -36,7 +36,7 @@ func TestPointsGolden(t *testing.T) {
 		{"redlock", "-", ">1", "?", "2 ghost-lock; ?", "pause + crash"},
 	}
 	var b bytes.Buffer
-	require.NoError(t, Points(&b, rows, 120))
+	require.NoError(t, Points(&b, rows, 0))
 	require.NoError(t, Points(&b, rows, 60))
 	golden(t, "points", b.Bytes())
 }

@@ -359,7 +359,7 @@ func rendersClean(t *testing.T, text string, but ...string) {
 		"json":     func(w io.Writer) error { return feed(NewJSON(w), run) },
 		"explain":  func(w io.Writer) error { return Explain(w, run.Cells[5], events, ExplainOptions{}) },
 		"junit":    func(w io.Writer) error { return JUnit(w, run) },
-		"html":     func(w io.Writer) error { return HTML(w, run, readBy(get)) },
+		"html":     func(w io.Writer) error { return HTML(w, run, readBy(get), Beside{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -395,7 +395,7 @@ func inPage(t require.TestingT, page, id string) string {
 
 func TestHTMLNeedsNothingElse(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, HTML(&b, sampleRun(), readBy(sampleHistory)))
+	require.NoError(t, HTML(&b, sampleRun(), readBy(sampleHistory), Beside{}))
 	page := b.String()
 	require.Equal(t, []string{"http://www.w3.org/2000/svg"}, regexp.MustCompile(`https?://[^"\s]+`).FindAllString(strings.ReplaceAll(page, "';", `"`), -1), "an SVG's name space")
 	require.NotRegexp(t, `\ssrc=|@import|url\([^#]`, page)
@@ -413,7 +413,7 @@ func TestHTMLNeedsNothingElse(t *testing.T) {
 
 func TestHTMLWithoutHistories(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, HTML(&b, sampleRun(), nil))
+	require.NoError(t, HTML(&b, sampleRun(), nil, Beside{}))
 	require.Contains(t, inPage(t, b.String(), "cells-0"), "The history was not kept.")
 }
 
@@ -423,7 +423,7 @@ func TestRunWithoutCells(t *testing.T) {
 		"terminal": func(w io.Writer) error { return feed(NewTerminal(w, w, TerminalOptions{Bar: true}), run) },
 		"json":     func(w io.Writer) error { return feed(NewJSON(w), run) },
 		"junit":    func(w io.Writer) error { return JUnit(w, run) },
-		"html":     func(w io.Writer) error { return HTML(w, run, nil) },
+		"html":     func(w io.Writer) error { return HTML(w, run, nil, Beside{}) },
 		"explain":  func(w io.Writer) error { return Explain(w, record.Cell{}, nil, ExplainOptions{}) },
 	} {
 		var b bytes.Buffer
@@ -463,7 +463,7 @@ func TestLongHistoriesStayReadable(t *testing.T) {
 
 	var page bytes.Buffer
 	run := &record.Run{Cells: []record.Cell{cell}}
-	require.NoError(t, HTML(&page, run, readBy(func(record.Cell) ([]history.Event, error) { return events, nil })))
+	require.NoError(t, HTML(&page, run, readBy(func(record.Cell) ([]history.Event, error) { return events, nil }), Beside{}))
 	require.Less(t, page.Len(), 200_000)
 	kept := newChart(events).kept(cell, maxEvents)
 	shown := slices.DeleteFunc(slices.Clone(kept), func(kept bool) bool { return !kept })
@@ -515,7 +515,7 @@ func TestAnyHistoryCanBeTold(t *testing.T) {
 		}
 		var page bytes.Buffer
 		run := &record.Run{Cells: []record.Cell{cell}}
-		if err := HTML(&page, run, readBy(func(record.Cell) ([]history.Event, error) { return events, nil })); err != nil {
+		if err := HTML(&page, run, readBy(func(record.Cell) ([]history.Event, error) { return events, nil }), Beside{}); err != nil {
 			t.Fatal(err)
 		}
 		if text := inPage(t, page.String(), "cells-0"); !json.Valid([]byte(text)) {

@@ -126,7 +126,8 @@ func (t *Terminal) storms(b *strings.Builder, cells []record.Cell) {
 		width = max(width, len(s.lock))
 	}
 	for _, s := range all {
-		fmt.Fprintf(b, "  %s  %s\n", pad(clean(s.lock), width), clean(s.String()))
+		t.beside(b, "  "+pad(clean(s.lock), width)+"  ", width+4, 4, clean(s.String()))
+		b.WriteString("\n")
 	}
 	b.WriteString("\n")
 }

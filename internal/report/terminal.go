@@ -17,7 +17,7 @@ import (
 type TerminalOptions struct {
 	// Prefix is how the user calls the lab: "lab", "go run ./cmd/lab". Commands to copy begin with it; empty means "lab".
 	Prefix string
-	// Width is the number of columns; zero means 100.
+	// Width is the number of columns; zero means 80.
 	Width int
 	// Verbose lists every cell as it ends, with its anomalies.
 	Verbose bool
@@ -36,12 +36,13 @@ type TerminalOptions struct {
 func DetectTerminal(stdout, stderr *os.File, getenv func(string) string) TerminalOptions {
 	dumb := getenv("TERM") == "dumb"
 	return TerminalOptions{
-		Color: isTerminal(stdout) && !dumb && getenv("NO_COLOR") == "",
-		Bar:   isTerminal(stderr) && !dumb && getenv("CI") == "",
+		Color: IsTerminal(stdout) && !dumb && getenv("NO_COLOR") == "",
+		Bar:   IsTerminal(stderr) && !dumb && getenv("CI") == "",
 	}
 }
 
-func isTerminal(f *os.File) bool {
+// IsTerminal says whether somebody may look at a file.
+func IsTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
@@ -86,7 +87,7 @@ func NewTerminal(stdout, stderr io.Writer, opts TerminalOptions) *Terminal {
 		opts.Prefix = "lab"
 	}
 	if opts.Width <= 0 {
-		opts.Width = 100
+		opts.Width = usualWidth
 	}
 	opts.Width = max(opts.Width, leastWidth)
 	return &Terminal{out: stdout, progress: newProgress(stderr, opts), opts: opts, paint: paint(opts.Color), names: usualNames}
@@ -139,7 +140,7 @@ func (t *Terminal) start(b *strings.Builder, e Event) {
 func (t *Terminal) facts(b *strings.Builder, e Event) {
 	fmt.Fprintf(b, "%s\n", t.paint.bold("Lock Lab"))
 	for _, f := range facts(e.Run) {
-		fmt.Fprintf(b, "  %-10s %s\n", f.name, f.value)
+		fmt.Fprintf(b, "  %-10s %s\n", f.name, strings.Join(Wrap(f.value, t.opts.Width-13), "\n"+blanks(13)))
 	}
 	fmt.Fprintf(b, "  %-10s %d\n", "cells", e.Total)
 }
@@ -168,16 +169,37 @@ func facts(run *record.Run) []fact {
 // cell is a cell in full.
 func (t *Terminal) cell(b *strings.Builder, c record.Cell) {
 	s := statusOf(c)
-	fmt.Fprintf(b, "%s %s  %s  %s\n", t.paint.status(pad(s.String(), 8), c), pad(roundName(c, c.Round), t.names), outcomeBeside(c), t.paint.dim(duration(c.Took)))
+	left := t.beside(b, t.paint.status(pad(s.String(), 8), c)+" "+pad(roundName(c, c.Round), t.names)+"  ", 9+t.names+2, 9, outcomeBeside(c))
+	if took := duration(c.Took); len(took)+2 <= left {
+		fmt.Fprintf(b, "  %s\n", t.paint.dim(took))
+	} else {
+		fmt.Fprintf(b, "\n         %s\n", t.paint.dim(took))
+	}
 	if c.Storm != nil {
-		fmt.Fprintf(b, "         %s\n", stormWords(c))
+		t.hang(b, "         ", stormWords(c))
 	}
 	for _, stall := range c.Stalls {
-		fmt.Fprintf(b, "         - retried at half speed: %s\n", clean(stall))
+		t.hang(b, "         - ", "retried at half speed: "+clean(stall))
 	}
 	t.data(b, c)
 	t.skips(b, c)
 	t.whys(b, c)
+}
+
+// hang writes a text after a head, and what does not fit below its beginning.
+func (t *Terminal) hang(b *strings.Builder, head, text string) {
+	fmt.Fprintf(b, "%s%s\n", head, strings.Join(wrapWide(text, max(leastBeside, t.opts.Width-len(head))), "\n"+blanks(len(head))))
+}
+
+// beside writes a text that begins in the column at, after a head, or below it where the room is too small for it. It returns the room that is left in the
+// last line, which is not ended.
+func (t *Terminal) beside(b *strings.Builder, head string, at, below int, text string) (left int) {
+	if room := t.opts.Width - at; room < leastBeside && utf8.RuneCountInString(text) > room {
+		head, at = strings.TrimRight(head, " ")+"\n"+blanks(below), below
+	}
+	lines := wrapWide(text, max(leastBeside, t.opts.Width-at))
+	fmt.Fprintf(b, "%s%s", head, strings.Join(lines, "\n"+blanks(at)))
+	return t.opts.Width - at - utf8.RuneCountInString(lines[len(lines)-1])
 }
 
 // skips lists the steps that were not carried out.
@@ -190,15 +212,14 @@ func (t *Terminal) skips(b *strings.Builder, c record.Cell) {
 			fmt.Fprintf(b, "         - skipped %s\n", plural(len(c.Skipped)-i, "more step", "more steps"))
 			return
 		}
-		fmt.Fprintf(b, "         - skipped %s\n", clean(step))
+		t.hang(b, "         - ", "skipped "+clean(step))
 	}
 }
 
 // data says what became of the data that was worked on.
 func (t *Terminal) data(b *strings.Builder, c record.Cell) {
 	if c.Data != "" {
-		lines := wrap(dataWordsOf(c), max(20, t.opts.Width-13))
-		fmt.Fprintf(b, "           %s\n", strings.Join(lines, "\n           "))
+		t.hang(b, "           ", dataWordsOf(c))
 	}
 }
 
@@ -213,15 +234,14 @@ func dataWordsOf(c record.Cell) string {
 // whys writes the finding, and each anomaly's reason.
 func (t *Terminal) whys(b *strings.Builder, c record.Cell) {
 	if c.Finding != "" {
-		fmt.Fprintf(b, "         %s\n", strings.Join(wrap(clean(c.Finding), max(20, t.opts.Width-9)), "\n         "))
+		t.hang(b, "         ", clean(c.Finding))
 	}
 	for i, a := range c.Verdict.Anomalies {
 		if i == maxWhys {
 			fmt.Fprintf(b, "           and %s\n", plural(len(c.Verdict.Anomalies)-i, "more anomaly", "more anomalies"))
 			return
 		}
-		lines := wrap(clean(fmt.Sprintf("%s at %s: %s", a.Name, inSeconds(a.At), reason(a))), max(20, t.opts.Width-13))
-		fmt.Fprintf(b, "         - %s\n", strings.Join(lines, "\n           "))
+		t.hang(b, "         - ", clean(fmt.Sprintf("%s at %s: %s", a.Name, inSeconds(a.At), reason(a))))
 	}
 }
 
@@ -254,9 +274,13 @@ func (t *Terminal) end(b *strings.Builder, e Event) {
 		t.absences(b, cells)
 	}
 	if !e.Run.Finished {
-		fmt.Fprintf(b, "%s ", t.paint.alarm(fmt.Sprintf("CUT SHORT after %d of %s.", whole(cells), plural(e.Total, "cell", "cells"))))
+		fmt.Fprintf(b, "%s\n", t.paint.alarm(fmt.Sprintf("CUT SHORT after %d of %s.", whole(cells), plural(e.Total, "cell", "cells"))))
 	}
-	fmt.Fprintf(b, "%s%s\n", t.paint.bold(countCells(cells).String()+" in "+duration(t.took())), t.paint.dim(", by lab "+clean(e.Run.Lab)))
+	counts, by := countCells(cells).String()+" in "+duration(t.took()), ", by lab "+clean(e.Run.Lab)
+	if utf8.RuneCountInString(counts+by) > t.opts.Width {
+		by = "\n" + strings.TrimPrefix(by, ", ")
+	}
+	fmt.Fprintf(b, "%s%s\n", t.paint.bold(strings.Join(wrap(counts, t.opts.Width), "\n")), t.paint.dim(by))
 	t.next(b, e.Run, m)
 }
 
@@ -310,9 +334,10 @@ func (t *Terminal) list(b *strings.Builder, title string, run *record.Run, group
 			continue
 		}
 		shown++
-		fmt.Fprintf(b, "  %s %s  %s\n", mark(statusOf(c)), pad(roundName(c, len(g)), t.names), outcomeBeside(c))
+		t.beside(b, "  "+mark(statusOf(c))+" "+pad(roundName(c, len(g)), t.names)+"  ", 5+t.names+2, 5, outcomeBeside(c))
+		b.WriteString("\n")
 		if run.Dir != "" && statusOf(c) != statusFailed {
-			fmt.Fprintf(b, "     %s\n", t.paint.dim(explainCommand(t.opts.Prefix, run, c)))
+			t.explainLine(b, run, c)
 		}
 	}
 	switch more := len(groups) - shown; {
@@ -323,6 +348,13 @@ func (t *Terminal) list(b *strings.Builder, title string, run *record.Run, group
 		fmt.Fprintf(b, "     and %d more\n", more)
 	}
 	b.WriteString("\n")
+}
+
+// explainLine is the command that explains a cell that is listed.
+func (t *Terminal) explainLine(b *strings.Builder, run *record.Run, c record.Cell) {
+	for line := range strings.SplitSeq(FoldCommand(explainCommand(t.opts.Prefix, run, c), 5, t.opts.Width), "\n") {
+		fmt.Fprintf(b, "     %s\n", t.paint.dim(strings.TrimPrefix(line, blanks(5))))
+	}
 }
 
 // rounds shows the cells whose verdicts were not the same each time.
@@ -336,7 +368,8 @@ func (t *Terminal) rounds(b *strings.Builder, groups []group) {
 			fmt.Fprintf(b, "     and %d more\n", len(groups)-i)
 			break
 		}
-		fmt.Fprintf(b, "   ~ %s  %s\n", pad(cellName(g[0]), t.names), clean(tally(g)))
+		t.beside(b, "   ~ "+pad(cellName(g[0]), t.names)+"  ", 5+t.names+2, 5, clean(tally(g)))
+		b.WriteString("\n")
 	}
 	b.WriteString("\n")
 }
@@ -363,5 +396,5 @@ func (t *Terminal) next(b *strings.Builder, run *record.Run, m matrix) {
 	if len(commands) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%s\n%s", t.paint.bold("Next"), listed(commands))
+	fmt.Fprintf(b, "\n%s\n%s", t.paint.bold("Next"), listed(commands, t.opts.Width))
 }

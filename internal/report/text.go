@@ -71,6 +71,14 @@ func wrap(s string, n int) []string {
 	return fill(words, n)
 }
 
+// wrapWide is wrap, but leaves a text that fits as it is, with all its blanks.
+func wrapWide(s string, n int) []string {
+	if utf8.RuneCountInString(s) <= n {
+		return []string{s}
+	}
+	return wrap(s, n)
+}
+
 func fill(words []string, n int) []string {
 	lines := []string{""}
 	for _, word := range words {

@@ -29,7 +29,7 @@ type Tour struct {
 // tour is the screen.
 func (t *Terminal) tour(b *strings.Builder, run *record.Run) {
 	m := newMatrix(run.Cells)
-	width := min(t.opts.Width, 80)
+	width := min(t.opts.Width, usualWidth)
 	t.tourRace(b, run, width)
 	fmt.Fprintf(b, "%s, %s, in %s\n\n", t.paint.bold(fmt.Sprintf("Lock Lab: %d locks, %d situations", len(m.columns()), len(m.scenarios))),
 		t.opts.Tour.Setting, duration(t.took()))
@@ -147,6 +147,6 @@ func (t *Terminal) tourNext(b *strings.Builder) {
 		next = append(next, [2]string{more[0], t.opts.Prefix + " " + more[1]})
 	}
 	for _, n := range next {
-		fmt.Fprintf(b, "  %-10s  %s\n", n[0], n[1])
+		fmt.Fprintf(b, "  %-10s  %s\n", n[0], FoldCommand(n[1], 14, t.opts.Width))
 	}
 }

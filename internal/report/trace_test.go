@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"testing"
 	"time"
 
@@ -50,7 +49,7 @@ func TestTraceGolden(t *testing.T) {
 			require.NotNil(t, result.Found, "stopped at the limit of %q", result.Limit)
 			require.Empty(t, result.Disputed)
 			var b bytes.Buffer
-			require.NoError(t, Trace(&b, result.Found, TraceOptions{Width: cmp.Or(test.width, 120)}))
+			require.NoError(t, Trace(&b, result.Found, TraceOptions{Width: test.width}))
 			golden(t, "trace-"+name, b.Bytes())
 		})
 	}

@@ -34,6 +34,12 @@ const viewer = {
     if (!same) this.drawFilms();
   },
 
+  // again leads to where the lab can run the cell anew, if the page is served by it and both are the lab's own.
+  again(lock, scenario) {
+    const home = document.documentElement.dataset.home;
+    return home && scenario.steps && lock.place >= 0 ? el('a', {href: home + '?' + new URLSearchParams({scenario: scenario.name, lock: lock.name})}, 'Run again') : '';
+  },
+
   missing(state) {
     this.columns = [];
     $('cell').replaceChildren(el('p', {}, el('a', {href: '#'}, '← All cells')), el('h1', {}, 'No such cell'), el('p', {}, `This run has no cell ${state.lock} / ${state.scenario}.`));
@@ -58,7 +64,7 @@ const viewer = {
     const round = rounds.length > 1 && !matrix.sides && el('label', {}, matrix.explored ? 'counterexample ' : 'round ', el('select', {oninput: e => this.go({round: +e.target.value})}, rounds.map(c => el('option', {value: c.round, selected: c === item}, `${c.round}: ${CLASS_WORDS[c.cls]}`))));
     const hide = item.storm ? '' : el('label', {}, el('input', {type: 'checkbox', id: 'hide', checked: !!this.state.hide, oninput: e => this.go({hide: e.target.checked ? '1' : ''})}), ' hide the verdict until it happens');
     $('cell').replaceChildren(
-      el('nav.bar', {'aria-label': 'Cell'}, el('a', {href: '#' + (matrix.drawn || ''), id: 'back'}, '← All cells'), others.length ? el('label', {}, 'beside ', pick) : '', round || '', hide),
+      el('nav.bar', {'aria-label': 'Cell'}, el('a', {href: '#' + (matrix.drawn || ''), id: 'back'}, '← All cells'), others.length ? el('label', {}, 'beside ', pick) : '', round || '', hide, this.again(lock, scenario)),
       el('header.story', {}, el('h1', {}, scenario.title || scenario.name), el('p', {}, scenario.about || '', scenario.source ? el('span.soft', {}, ` (${scenario.source})`) : '')),
       el('div.heads', {id: 'heads'}),
       el('section.player', {id: 'player', 'aria-label': 'Step by step'},

@@ -16,8 +16,18 @@ import (
 	"io/fs"
 )
 
-//go:embed page.html *.css *.js
+//go:embed *.html *.css *.js
 var assets embed.FS
+
+// What a page is made of, besides its data: the assets that match, in the order of their names.
+type parts struct {
+	page            string
+	styles, scripts []string
+}
+
+func pageParts() parts {
+	return parts{"page.html", []string{"page.css"}, []string{"[0-9]*.js"}}
+}
 
 // Page is what a page shows.
 type Page struct {
@@ -27,6 +37,7 @@ type Page struct {
 	// Lead says in a line what the findings are; Counts and Facts are about the whole run.
 	Lead, Counts string
 	Alarm        string // what is wrong with the run itself; empty: nothing
+	Home         string // where the page of all runs is; empty: nowhere, this page is a file
 	Facts        [][2]string
 	Data         []Data
 }
@@ -75,16 +86,18 @@ func Pack(text []byte) (string, error) {
 const level = 3
 
 // Write writes a page.
-func Write(w io.Writer, page *Page) error {
-	source, err := assets.ReadFile("page.html")
+func Write(w io.Writer, page *Page) error { return pageParts().write(w, page) }
+
+func (p parts) write(w io.Writer, data any) error {
+	source, err := assets.ReadFile(p.page)
 	if err != nil {
 		return fmt.Errorf("report: page: %w", err)
 	}
-	style, err := joined("*.css")
+	style, err := joined(p.styles)
 	if err != nil {
 		return err
 	}
-	script, err := joined("*.js")
+	script, err := joined(p.scripts)
 	if err != nil {
 		return err
 	}
@@ -96,7 +109,7 @@ func Write(w io.Writer, page *Page) error {
 	if err != nil {
 		return fmt.Errorf("report: page: %w", err)
 	}
-	return tmpl.Execute(w, page)
+	return tmpl.Execute(w, data)
 }
 
 // island is an element with data: letters, digits, and signs that mean nothing to HTML.
@@ -104,19 +117,21 @@ func island(d Data) template.HTML {
 	return template.HTML(`<script type="text/plain" id="` + template.HTMLEscapeString(d.ID) + `">` + d.Text + "</script>\n")
 }
 
-// joined are the assets of a kind, in the order of their names.
-func joined(pattern string) (string, error) {
-	names, err := fs.Glob(assets, pattern)
-	if err != nil {
-		return "", err
-	}
+// joined are the assets that match one of the patterns.
+func joined(patterns []string) (string, error) {
 	var all bytes.Buffer
-	for _, name := range names {
-		text, err := assets.ReadFile(name)
+	for _, pattern := range patterns {
+		names, err := fs.Glob(assets, pattern)
 		if err != nil {
-			return "", fmt.Errorf("report: page: %w", err)
+			return "", err
 		}
-		all.Write(text)
+		for _, name := range names {
+			text, err := assets.ReadFile(name)
+			if err != nil {
+				return "", fmt.Errorf("report: page: %w", err)
+			}
+			all.Write(text)
+		}
 	}
 	return all.String(), nil
 }
