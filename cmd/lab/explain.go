@@ -24,8 +24,8 @@ func newExplain() *cobra.Command {
 		Use:   "explain NAME|DIR [LOCK/SCENARIO]",
 		Short: "Explain a name, or what happened in a cell of a run",
 		Long: `Explain says of a name that "lab list" prints what it is: an anomaly, a fault, a
-lock, a scenario, a promise, a source, an exit code, a workload, a verdict, or a
-word of a script. It plays the shortest cell that shows it in the model, and says
+lock, a scenario, a promise, a source, an exit code, a verdict, a workload, a
+capability that faults need, or a word of a script. It plays the shortest cell that shows it in the model, and says
 why that happens, which locks stop it by the reviewed matrix, and which only seem
 to. A name that several things have is looked for in that order; KIND/NAME names
 one of the others, as in fault/clock-ahead. With --json it prints all that is

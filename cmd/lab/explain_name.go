@@ -132,16 +132,22 @@ func (s *nameScreen) story(e *explain.Entry, story *explain.Story) {
 	if story == nil {
 		return
 	}
-	finding := story.Finding
-	if story.Verdict.Kind == checker.NotApplicable && e.Cell.Expected != story.Finding {
-		finding = fmt.Sprintf("The model cannot play it: %s. Where it can be played: %s", story.Verdict.Reason, e.Cell.Expected)
+	finding := sentence(story.Finding)
+	switch {
+	case story.Verdict.Kind == checker.Safe:
+		finding = "Safe: nothing went wrong."
+	case story.Verdict.Kind != checker.NotApplicable:
+	case e.Cell.Expected == story.Finding:
+		finding = story.Finding + "."
+	default:
+		finding = fmt.Sprintf("The model cannot play it: %s. Where it can be played: %s.", story.Verdict.Reason, e.Cell.Expected)
 	}
-	if code := e.Cell.Outcome(story); code != "" {
-		finding = sentence(finding) + " " + code
+	if outcome := e.Cell.Outcome(story); outcome != "" {
+		finding += " " + outcome
 	}
 	s.b.WriteString("\n")
 	s.fill("", fmt.Sprintf("%s in %s", e.Cell.Lock, e.Cell.Scenario), maxLines)
-	s.fill("  ", sentence(finding), maxLines)
+	s.fill("  ", finding, maxLines)
 	cell := record.Cell{Lock: e.Cell.Lock, Scenario: e.Cell.Scenario, Verdict: story.Verdict}
 	for _, line := range report.Race(cell, story.Events, s.width-1) {
 		s.b.WriteString(line + "\n")

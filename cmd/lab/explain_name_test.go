@@ -13,8 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/explain"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/scenarios"
 )
 
 // TestEachListedNameHasAScreen: whatever lab list prints is explained on one screen.
@@ -44,6 +46,52 @@ func TestEachListedNameHasAScreen(t *testing.T) {
 				}
 			}
 			assert.True(t, strings.HasPrefix(lines[0], e.Name.Name+" ("), "%s: what it is comes first", name)
+		}
+	}
+}
+
+// TestNamesWithinEntriesAreExplained: so is what the entries of lab list --json name besides.
+func TestNamesWithinEntriesAreExplained(t *testing.T) {
+	index, err := explain.New()
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	explained := func(name string) {
+		if !seen[name] {
+			_, found := index.Find(name)
+			assert.True(t, found, name)
+		}
+		seen[name] = true
+	}
+	for _, lock := range knownLocks() {
+		for _, bug := range lock.Bugs {
+			explained("lock/" + lock.Lock + "/" + bug.Bug)
+		}
+		for _, promise := range lock.Promises {
+			explained("promise/" + promise)
+		}
+	}
+	for _, fault := range knownFaults() {
+		explained("fault/" + string(fault.Recorded))
+		for _, need := range fault.Needs {
+			explained("capability/" + string(need))
+		}
+	}
+	scripts, err := scenarios.Builtin()
+	require.NoError(t, err)
+	all, err := knownScenarios(scripts)
+	require.NoError(t, err)
+	for _, s := range all {
+		for _, verdict := range s.Expected {
+			for name := range strings.SplitSeq(verdict, ", ") {
+				name, _, _ = strings.Cut(name, ":")
+				explained(name)
+				if name == string(checker.NotApplicable) {
+					break // what follows is a reason
+				}
+			}
+		}
+		for _, trouble := range s.Troubles {
+			explained(trouble.Lock)
 		}
 	}
 }

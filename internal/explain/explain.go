@@ -36,6 +36,8 @@ const (
 	ExitCode Kind = "exit-code"
 	Verdict  Kind = "verdict"
 	Workload Kind = "workload"
+	// Capability is what a fault needs of a world, a server or a client.
+	Capability Kind = "capability"
 )
 
 // Name is a name that can be explained.
@@ -112,7 +114,7 @@ func New() (*Index, error) {
 		Told: func(scenario, lock string) bool { return told[[2]string{scenario, lock}] },
 	})
 	x := &Index{Table: table, texts: map[Kind]map[string]reasons.Text{}}
-	for _, kind := range []Kind{Anomaly, Fault, Promise, Source, ExitCode, Verdict, Workload} {
+	for _, kind := range []Kind{Anomaly, Fault, Promise, Source, ExitCode, Verdict, Workload, Capability} {
 		if x.texts[kind], _, err = reasons.ReadTexts(fileOf(kind)); err != nil {
 			return nil, err
 		}
@@ -128,7 +130,7 @@ func New() (*Index, error) {
 // Names are all names, those of a kind together.
 func (x *Index) Names() []Name { return x.names }
 
-// Find is the entry of a name, or of KIND/NAME. Capitals count only where two names differ by nothing else.
+// Find is the entry of a name, or of KIND/NAME. A lock may be named with several of its bugs. Capitals count only where two names differ by nothing else.
 func (x *Index) Find(name string) (*Entry, bool) {
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
 		for _, n := range x.names {
@@ -136,6 +138,9 @@ func (x *Index) Find(name string) (*Entry, bool) {
 				return x.entry(n), true
 			}
 		}
+	}
+	if spec, ok := impls.Find(strings.TrimPrefix(name, string(Lock)+"/")); ok { // with several bugs of its own
+		return x.entry(Name{Lock, spec.Name, spec.Bug}), true
 	}
 	return nil, false
 }
@@ -159,6 +164,8 @@ func (x *Index) entry(n Name) *Entry {
 		g = x.source(e)
 	case Workload:
 		g = x.workload(e)
+	case Capability:
+		g = x.capability(e)
 	case ExitCode, Verdict:
 		g = x.plain(e)
 	default:
@@ -212,6 +219,9 @@ func (x *Index) list() (all []Name, err error) {
 	for _, work := range scenarios.Workloads() {
 		add(Workload, string(work.Name), work.Idea)
 	}
+	for _, name := range capabilities() {
+		add(Capability, name, x.texts[Capability][name].Line())
+	}
 	for _, form := range scenarios.Grammar() {
 		for _, word := range form.Words {
 			if form.Name != string(Workload) {
@@ -262,7 +272,7 @@ func pageOf(kind Kind) string {
 	switch kind {
 	case Anomaly, Verdict, ExitCode, Source, Lock, Scenario, Promise:
 		return "docs/concepts.md"
-	case Fault:
+	case Fault, Capability:
 		return "docs/faults.md"
 	case Workload:
 		return "docs/workloads.md"
@@ -337,6 +347,8 @@ func fileOf(kind Kind) string {
 		return "verdicts"
 	case Workload:
 		return "workloads"
+	case Capability:
+		return "capabilities"
 	}
 	return ""
 }

@@ -73,7 +73,7 @@ func TestEachNameIsExplained(t *testing.T) {
 			}
 		}
 		_, without := withoutCell()[Name{Kind: n.Kind, Name: n.Name}]
-		isWord := !slices.Contains([]Kind{Anomaly, Fault, Lock, Scenario, Promise, Source, ExitCode, Verdict, Workload}, n.Kind)
+		isWord := !slices.Contains([]Kind{Anomaly, Fault, Lock, Scenario, Promise, Source, ExitCode, Verdict, Workload, Capability}, n.Kind)
 		switch {
 		case isWord: // some are used by no built-in scenario; the reference has an example of each
 		case without:
@@ -105,7 +105,7 @@ func TestNamesAreFound(t *testing.T) {
 		assert.False(t, seen[key], "%s %s is there twice", n.Kind, n.Name)
 		seen[key] = true
 	}
-	for said, kind := range map[string]Kind{"clock-ahead": Fault, "scenario/clock-ahead": Scenario, "kleppmann": Source, "a1": Source, "unknown": Verdict, "PAUSE": Fault, "watchdog": Lock, "143": ExitCode} {
+	for said, kind := range map[string]Kind{"clock-ahead": Fault, "scenario/clock-ahead": Scenario, "kleppmann": Source, "a1": Source, "unknown": Verdict, "PAUSE": Fault, "watchdog": Lock, "143": ExitCode, "getset-nil-lost/nil-lost+nil-expired": Lock} {
 		e, ok := x.Find(said)
 		require.True(t, ok, said)
 		assert.Equal(t, kind, e.Kind, said)
@@ -122,7 +122,7 @@ func TestNamesAreFound(t *testing.T) {
 // the kinds whose cells are those of the suite itself.
 func TestStoriesShowTheirNames(t *testing.T) {
 	x := index(t)
-	quick := []Kind{Anomaly, Fault, Promise, ExitCode, Verdict, Workload}
+	quick := []Kind{Anomaly, Fault, Promise, ExitCode, Verdict, Workload, Capability}
 	for _, e := range x.entries {
 		n := e.Name
 		if !needs.Full() && !slices.Contains(quick, n.Kind) {

@@ -194,6 +194,36 @@ func (x *Index) workload(e *Entry) reasons.Group {
 	return x.here(e)
 }
 
+// capabilities are those that faults need.
+func capabilities() (names []string) {
+	for _, f := range faults.All() {
+		for _, c := range f.Needs {
+			if !slices.Contains(names, string(c)) {
+				names = append(names, string(c))
+			}
+		}
+	}
+	return names
+}
+
+func (x *Index) capability(e *Entry) reasons.Group {
+	t := x.texts[Capability][e.Name.Name]
+	e.Why = paragraphs(t.Paragraph(1))
+	var by []string
+	for _, f := range faults.All() {
+		if slices.Contains(f.Needs, faults.Capability(e.Name.Name)) {
+			by = append(by, string(f.Kind))
+		}
+	}
+	e.Facts = append(e.Facts, Fact{"faults", few(by, namesInFact)})
+	needed := map[*scenarios.Script]bool{}
+	for _, script := range x.Scripts {
+		needed[script] = slices.ContainsFunc(find.Faults(script), func(f faults.Fault) bool { return slices.Contains(by, string(f.Kind)) })
+	}
+	x.show(e, x.Clearest(func(c *reasons.Cell) bool { return needed[c.Script] }), t)
+	return reasons.Group{}
+}
+
 // aboutWord is what the reference of the language says of a word: its first sentence, and the rest.
 func (x *Index) aboutWord(form, word string) (what, rest string) {
 	all := x.words[form+" "+word].Paragraph(0)
@@ -217,7 +247,7 @@ func (x *Index) word(e *Entry) reasons.Group {
 			e.Facts = append(e.Facts, Fact{"for example", line})
 		}
 	}
-	return x.here(e)
+	return reasons.Group{} // a word repairs nothing
 }
 
 // lineWith is the first step of a script that uses a word.
