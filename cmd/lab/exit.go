@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"syscall"
 
 	"github.com/locklab/locklab/internal/lab"
@@ -13,7 +12,7 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// The exit codes; the first five are the outcomes of the library. Of several that apply, the order of precedence is 3, 1, 2, 4, 0.
+// The exit codes, which internal/explain describes; the first five are the outcomes of the library. Of several that apply, the order of precedence is 3, 1, 2, 4, 0.
 const (
 	codeExpected = int(lab.AsExpected)
 	codeSurprise = int(lab.Surprise)
@@ -23,19 +22,6 @@ const (
 	codeUsage    = 64 // usage, a bad script, an unreadable history, or a client that does not say hello
 	codeSignal   = 128
 )
-
-// exitCodes say what each code means.
-func exitCodes() [][2]string {
-	return [][2]string{
-		{strconv.Itoa(codeExpected), "everything as expected"},
-		{strconv.Itoa(codeSurprise), "a surprise: a lock broke that should hold, or held where it should break"},
-		{strconv.Itoa(codeUnknown), "unknown: a cell could not be decided"},
-		{strconv.Itoa(codeFailed), "the lab, its checker or a server failed"},
-		{strconv.Itoa(codeNothing), "nothing ran, every cell was n/a, or nothing was found"},
-		{strconv.Itoa(codeUsage), "usage, a bad script, or an unreadable history"},
-		{strconv.Itoa(codeSignal + int(syscall.SIGINT)), "Ctrl-C (143: SIGTERM); what was known so far has been saved"},
-	}
-}
 
 // outcome is an exit code that needs no words: what there is to say has been said.
 type outcome struct{ code int }

@@ -21,22 +21,42 @@ import (
 func newExplain() *cobra.Command {
 	round, asJSON := 0, false
 	cmd := &cobra.Command{
-		Use:   "explain DIR [LOCK/SCENARIO]",
-		Short: "Print what happened in a cell, step by step",
-		Long: `Explain prints one cell of a saved run: what went wrong in one sentence, then
-step by step, with a lane for each client, operations, faults, the commands that
-reached the server, and what each did to the lock. Each anomaly names the events
-that show it, and what it follows from.
+		Use:   "explain NAME|DIR [LOCK/SCENARIO]",
+		Short: "Explain a name, or what happened in a cell of a run",
+		Long: `Explain says of a name that "lab list" prints what it is: an anomaly, a fault, a
+lock, a scenario, a promise, a source, an exit code, a verdict, a workload, a
+capability that faults need, or a word of a script. It plays the shortest cell
+that shows it in the model, and says why that happens, which locks stop it by
+the reviewed matrix, and which only seem to. A name that several things have is
+looked for in that order; KIND/NAME names one of the others, as in
+fault/clock-ahead. With --json it prints all that is known.
+
+A directory that has a run is no name. Explain then prints one cell of that run:
+what went wrong in one sentence, then step by step, with a lane for each client,
+operations, faults, the commands that reached the server, and what each did to
+the lock. Each anomaly names the events that show it, and what it follows from.
 
 Without a cell, it prints the one that tells most: a surprise, if there is one.
 Of a cell that was run several times, it prints the first round that was a
 surprise, or else the first. With --json it leaves out no event.`,
-		Example: `  lab explain runs/latest setpx-del/pause-past-lease
+		Example: `  lab explain double-holder
+  lab explain setpx-lua
+  lab explain scenario/clock-ahead
+  lab explain runs/latest setpx-del/pause-past-lease
   lab explain runs/latest setpx-del/pause-past-lease --round 3
   lab explain runs/latest setpx-del/pause-past-lease --json`,
 		Args:              oneRun,
-		ValidArgsFunction: completeCells,
+		ValidArgsFunction: completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if e, err := namedEntry(cmd, args); err != nil || e != nil {
+				if e != nil && cmd.Flags().Changed("round") {
+					err = usagef("--round is for a cell of a run, and %s is a name", args[0])
+				}
+				if err != nil {
+					return err
+				}
+				return explainName(cmd.Context(), cmd.OutOrStdout(), terminalWidth(cmd.OutOrStdout()), e, asJSON)
+			}
 			collectMore()
 			run, err := readRun(args[0])
 			if err != nil {

@@ -139,7 +139,6 @@ func TestUnknownNamesLeadToTheScenario(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, test := range []struct{ command, word, scenario string }{
 		{"run", "kleppmann", "pause-past-lease"},
-		{"explain", "kleppmann", "pause-past-lease"},
 		{"run", "failover", "fail-over-before-replication"},
 		{"explain", "failover", "fail-over-before-replication"},
 		{"explain", "超卖", ""},

@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/explain"
 	"github.com/locklab/locklab/internal/sources"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -113,7 +114,7 @@ func listOf(kind string) (list, error) {
 		return listSources(), nil
 	case "exit-codes":
 		l := list{heads: []string{"code", "meaning"}}
-		for _, code := range exitCodes() {
+		for _, code := range explain.ExitCodes() {
 			l.rows = append(l.rows, code[:])
 		}
 		return l, nil
@@ -186,11 +187,7 @@ func listWords() (list, error) {
 func listSources() list {
 	l := list{heads: []string{"source", "title"}, entries: sources.All()}
 	for _, r := range sources.All() {
-		title := strings.TrimPrefix(strings.TrimPrefix(r.String(), "article "), r.ID+": ")
-		if len(r.In) > 0 {
-			title += " (" + strings.Join(r.In, ", ") + ")"
-		}
-		l.rows = append(l.rows, []string{r.ID, title})
+		l.rows = append(l.rows, []string{r.ID, r.Describe()})
 	}
 	return l
 }
@@ -211,11 +208,11 @@ func (l list) write(w io.Writer, width int) error {
 	for i, head := range l.heads {
 		heads[i] = strings.ToUpper(head)
 	}
-	if err := writeTable(w, width, "", append([][]string{heads}, l.rows...)); err != nil || len(l.notes) == 0 {
+	if err := writeTable(w, width, "", append([][]string{heads}, l.rows...)); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
-	for _, note := range l.notes {
+	for _, note := range append(l.notes, "about one of them: "+invocation(os.Args[0])+" explain NAME") {
 		for _, line := range wrapWords(note, width) {
 			fmt.Fprintln(w, line)
 		}

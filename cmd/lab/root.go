@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/explain"
 	"github.com/locklab/locklab/internal/lab"
 )
 
@@ -68,7 +69,7 @@ Exit codes:
 // exitCodesHelp lists the exit codes for the help.
 func exitCodesHelp() string {
 	var lines []string
-	for _, code := range exitCodes() {
+	for _, code := range explain.ExitCodes() {
 		lines = append(lines, fmt.Sprintf("%5s  %s", code[0], code[1]))
 	}
 	return strings.Join(lines, "\n")

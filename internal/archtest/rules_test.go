@@ -115,7 +115,7 @@ func rules() map[string]rule {
 		"internal/report": {own: []string{
 			"internal/findings", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/record", "internal/sim/trace",
 			// What a reader must know of a cell besides its history: the story of the scenario, the idea of the lock, and the finding as a sentence.
-			"impls", "scenarios", "internal/listing", "internal/story", "internal/report/web",
+			"impls", "scenarios", "internal/listing", "internal/story", "internal/reasons", "internal/report/web",
 		}},
 		"internal/report/web": {own: []string{"history", "internal/timeline"}, pure: true},
 		// It shows runs in a browser; how they are run, it is told.
@@ -123,7 +123,7 @@ func rules() map[string]rule {
 		"cmd/lab": {
 			own: []string{
 				"internal/serve", "internal/report/web",
-				"internal/adapters", "history", "internal/compare", "internal/export", "internal/find", "internal/grade", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
+				"internal/adapters", "history", "internal/compare", "internal/explain", "internal/reasons", "internal/export", "internal/find", "internal/grade", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
@@ -147,7 +147,9 @@ func rules() map[string]rule {
 		"internal/answers":       {own: []string{"history", "impls"}, pure: true, scripted: true},
 		"internal/sources":       {pure: true, scripted: true},
 		"internal/spelling":      {pure: true, scripted: true},
-		"internal/find":          {own: []string{"checker", "faults", "impls", "internal/sources", "internal/spelling", "scenarios", "internal/scenarios/live", "internal/scenarios/play"}},
+		"internal/find":          {own: []string{"checker", "faults", "impls", "internal/sources", "internal/spelling", "scenarios", "internal/scenarios/play"}},
+		"internal/reasons":       {own: []string{"checker", "impls", "internal/scenarios/play", "scenarios"}},
+		"internal/explain":       {own: []string{"checker", "faults", "history", "impls", "internal/find", "internal/reasons", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm", "internal/record", "internal/sources", "internal/story", "scenarios"}},
 		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
 		"internal/needs":         {own: []string{"internal/racing"}, tests: true},
 		"internal/racing":        {},

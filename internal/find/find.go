@@ -167,17 +167,18 @@ func (x *Index) entry(script *scenarios.Script) entry {
 // Aliases are what the race of a scenario is also called.
 func (x *Index) Aliases(scenario string) []string { return x.aliases[scenario] }
 
-// Faults are the kinds of faults that a script injects.
+// Faults are the kinds of faults that a script injects, and the requests and replies that it holds.
 func Faults(script *scenarios.Script) []faults.Fault {
-	uses := script.Uses()
-	return slices.DeleteFunc(faults.All(), func(fault faults.Fault) bool {
-		for _, words := range uses {
-			if fault.Begins != "" && slices.Contains(words, fault.Begins) {
-				return false
-			}
+	begun := map[faults.Kind]bool{}
+	for _, step := range script.Steps {
+		if fault, ok := step.Fault(); ok {
+			begun[fault.Kind] = true
 		}
-		return true
-	})
+		for _, at := range step.Breakpoints {
+			begun[at.Action.Kind()] = true
+		}
+	}
+	return slices.DeleteFunc(faults.All(), func(fault faults.Fault) bool { return !begun[fault.Kind] })
 }
 
 // Find finds scenarios by words, the best first.

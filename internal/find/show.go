@@ -6,7 +6,6 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -33,13 +32,13 @@ func Server(script *scenarios.Script, locks ...string) string {
 		}
 		switch lacks := play.SubjectOf(spec).Traits.Lack(script, play.Limits{faults.Replicas: play.NeedsReplicas}); {
 		case lacks == play.NeedsEnsemble:
-			return live.Ensemble
+			return play.OnEnsemble
 		case spec.Needs == impls.OneZooKeeper:
-			return live.ZooKeeper
+			return play.OnZooKeeper
 		case lacks == play.NeedsCluster, lacks == play.NeedsSlots:
-			return live.Cluster
+			return play.OnCluster
 		case lacks == play.NeedsReplicas, spec.Needs == impls.Replicas:
-			return live.Replicated
+			return play.OnReplicas
 		}
 	}
 	return ""

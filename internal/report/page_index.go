@@ -18,6 +18,7 @@ type pageIndex struct {
 	Locks     []pageLock     `json:"locks"`
 	Scenarios []pageScenario `json:"scenarios"`
 	Anomalies []pageAnomaly  `json:"anomalies"`
+	Faults    []pageFault    `json:"faults,omitempty"` // of the scenarios
 	// Cells are by scenario: [lock, scenario, round, class, sign, anomalies …], as the numbers of these.
 	Cells [][]int `json:"cells"`
 	// Explored: the cells are the explorer's. Entries are those of the table of breaking points, [letters, words] by scenario/lock, as numbers.
@@ -51,6 +52,9 @@ type pageScenario struct {
 	Source string     `json:"source,omitempty"`
 	Faults []string   `json:"faults,omitempty"`
 	Steps  []pageStep `json:"steps,omitempty"`
+	// Stops and Seems are the locks of the run that stop what goes wrong there, and those that only seem to.
+	Stops []string `json:"stops,omitempty"`
+	Seems []string `json:"seems,omitempty"`
 }
 
 type pageStep struct {
@@ -62,6 +66,7 @@ type pageAnomaly struct {
 	Name    checker.Name `json:"name"`
 	Letter  string       `json:"letter"`
 	Meaning string       `json:"meaning"`
+	Why     string       `json:"why,omitempty"` // of those that occur
 }
 
 // pageClasses are the classes of cells, by the numbers in an index.
@@ -73,7 +78,7 @@ func newPageIndex(m matrix, beside Beside) *pageIndex {
 	sources := newPageSources(beside.Sources, m.locks)
 	x := &pageIndex{sources: sources, Explored: beside.Explored != nil, Sides: beside.sides}
 	for _, d := range checker.Definitions() {
-		x.Anomalies = append(x.Anomalies, pageAnomaly{d.Name, letter(d.Name), d.Meaning})
+		x.Anomalies = append(x.Anomalies, pageAnomaly{Name: d.Name, Letter: letter(d.Name), Meaning: d.Meaning})
 	}
 	for _, lock := range m.locks {
 		card := cardOf(lock, m.isApart(lock))
@@ -112,8 +117,12 @@ func newPageIndex(m matrix, beside Beside) *pageIndex {
 			x.Cells, x.cells = append(x.Cells, row), append(x.cells, c)
 		}
 	}
+	x.explain(scripts)
 	return x
 }
+
+// firstAnomaly is from where on the numbers of a cell are those of its anomalies.
+const firstAnomaly = 5
 
 // Signs of a cell beside its class: bits.
 const (

@@ -33,6 +33,11 @@ func (b beat) String() string {
 	return b.text
 }
 
+// Race is race for what is printed elsewhere.
+func Race(cell record.Cell, events []history.Event, width int) []string {
+	return race(cell, events, width)
+}
+
 // race shows how a cell came to its worst anomaly, in a few lines.
 func race(cell record.Cell, events []history.Event, width int) []string {
 	if len(cell.Verdict.Anomalies) == 0 || len(events) == 0 {

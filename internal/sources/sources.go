@@ -157,10 +157,23 @@ func Cited(text string) ([]Reference, error) {
 
 // String is the entry in a line: "article 002: Title; hope_wisdom; address not known".
 func (r Reference) String() string {
-	text := r.ID + ": " + r.Title
+	text := r.ID + ": " + r.about()
 	if r.Kind == Article {
 		text = "article " + text
 	}
+	return text
+}
+
+// Describe is the entry without its ID: "Title; hope_wisdom; address not known", "SETNX, DEL (000)".
+func (r Reference) Describe() string {
+	if len(r.In) > 0 {
+		return r.about() + " (" + strings.Join(r.In, ", ") + ")"
+	}
+	return r.about()
+}
+
+func (r Reference) about() string {
+	text := r.Title
 	if r.Author != "" {
 		text += "; " + r.Author
 	}

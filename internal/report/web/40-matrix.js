@@ -5,7 +5,7 @@ const ROOMY = 8; // so few locks leave room for words
 const matrix = {
   // init reads the index once.
   init(index) {
-    Object.assign(this, index);
+    Object.assign(this, {faults: []}, index);
     const need = s => s.toLowerCase();
     this.lockText = this.locks.map(l => need([l.name, l.idea, l.bug, l.source].join(' ')));
     this.scenarioText = this.scenarios.map(s => need([s.name, s.title, s.about, s.source, ...(s.faults || []), ...(s.steps || []).map(t => t.text)].join(' ')));
@@ -134,7 +134,7 @@ const matrix = {
   legend(shown) {
     if (this.sides) shown = shown.flatMap(c => this.rounds(c));
     const seen = this.anomalies.filter((_, n) => shown.some(c => c.anomalies.includes(n)));
-    $('legend').replaceChildren(...seen.map(a => el('li', {}, el('b', {}, a.letter), ` ${a.name}: ${a.meaning}`)), el('li', {}, el('b', {}, '✓'), ' safe; ', el('b', {}, '–'), ' n/a; ', el('b', {}, '?'), ' unknown; ', el('b', {}, '!'), ' not as expected'), ...entryLegend(this));
+    $('legend').replaceChildren(...seen.map(a => el('li', {title: a.why}, el('b', {}, a.letter), ` ${a.name}: ${a.meaning}`)), el('li', {}, el('b', {}, '✓'), ' safe; ', el('b', {}, '–'), ' n/a; ', el('b', {}, '?'), ' unknown; ', el('b', {}, '!'), ' not as expected'), ...entryLegend(this));
   },
 
   // move goes from cell to cell by the arrow keys.

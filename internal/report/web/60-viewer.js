@@ -65,7 +65,7 @@ const viewer = {
     const hide = item.storm ? '' : el('label', {}, el('input', {type: 'checkbox', id: 'hide', checked: !!this.state.hide, oninput: e => this.go({hide: e.target.checked ? '1' : ''})}), ' hide the verdict until it happens');
     $('cell').replaceChildren(
       el('nav.bar', {'aria-label': 'Cell'}, el('a', {href: '#' + (matrix.drawn || ''), id: 'back'}, '← All cells'), others.length ? el('label', {}, 'beside ', pick) : '', round || '', hide, this.again(lock, scenario)),
-      el('header.story', {}, el('h1', {}, scenario.title || scenario.name), el('p', {}, scenario.about || '', scenario.source ? el('span.soft', {}, ` (${scenario.source})`) : '')),
+      el('header.story', {}, el('h1', {}, scenario.title || scenario.name), el('p', {}, scenario.about || '', scenario.source ? el('span.soft', {}, ` (${scenario.source})`) : ''), explained(scenario)),
       el('div.heads', {id: 'heads'}),
       el('section.player', {id: 'player', 'aria-label': 'Step by step'},
         el('div.controls', {}, el('button', {type: 'button', id: 'prev', 'aria-label': 'Step back', onclick: () => this.step(-1)}, '◀'), el('button', {type: 'button', id: 'next', 'aria-label': 'Next step', onclick: () => this.step(1)}, '▶'), el('button', {type: 'button', id: 'play', 'aria-pressed': 'false', onclick: () => this.play()}, 'play'), el('output', {id: 'now', 'aria-live': 'polite'}), el('span.hint.soft', {}, 'red: more clients hold than may; ← → step, space plays, Esc goes back')),
@@ -191,6 +191,7 @@ function headOf(c, n, v) {
     if (seen[i]) alike.set(key, [...(alike.get(key) || []), {...s, number: i + 1}]);
   });
   const list = [...alike.values()].map(all => el('li', {}, el('details', {}, el('summary', {}, all.map(s => [el('b.flag', {}, String(s.number)), ' ']), el('b', {}, all[0].name), el('span.soft', {}, all[0].follows < 0 ? ' the cause' : ` follows from ${all[0].follows + 1}`)),
+    reasonOf(all[0].name),
     all.map(s => el('p', {}, el('b.flag', {}, String(s.number)), ' ', s.why, ' ', c.h && el('button', {type: 'button', onclick: () => v.toEvent(n, Math.max(0, ...s.events))}, 'go to ' + stamp(s.at)))))));
   const cell = c.cell;
   return el('article.head.' + c.item.cls, {},

@@ -75,6 +75,14 @@ func TestFromTheMatrixThroughACellAndBack(t *testing.T) {
 	for _, part := range []string{"DEL does not check the owner", "C1 was paused while its lease ended", "the cause", "follows from 1"} {
 		assert.Contains(t, head, part)
 	}
+	for place, parts := range map[string][]string{
+		".head":      {"two clients held the lock at the same time. A hold ends when its client learns"},
+		".explained": {"pause: a client's process is stopped", "What stops it: no lock of this run", "setnx-del: not here, but stuck-lock in holder-crashes.", "fenced: less, but still double-holder."},
+	} {
+		for _, part := range parts {
+			assert.Contains(t, p.Eval(`document.querySelector('`+place+`').textContent`), part)
+		}
+	}
 	assert.Equal(t, 2., p.Eval(`document.querySelectorAll('.stage .side').length`), "the lock that repairs it stands beside it")
 	assert.Equal(t, "safe", p.Eval(`document.querySelectorAll('.head .tag')[1].textContent`))
 	assert.Contains(t, p.Eval(`document.getElementById('now').textContent`), "C2  acquire", "it opens where the cause happens")

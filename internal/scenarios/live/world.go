@@ -34,13 +34,13 @@ import (
 const (
 	Embedded    = "embedded"
 	RedisServer = "redis-server"
-	Replicated  = "replicated"         // a redis-server with replicas
-	Sentinel    = "sentinel"           // the same, watched by Redis Sentinels
-	Cluster     = "cluster"            // a Redis Cluster
-	ZooKeeper   = "zookeeper"          // the data that locks protect are on an embedded Redis
-	Ensemble    = "zookeeper-ensemble" // the same, with a ZooKeeper of three servers
-	Etcd        = "etcd"               // for clients of one's own; the data are on an embedded Redis
-	Postgres    = "postgres"           // the same
+	Replicated  = play.OnReplicas  // a redis-server with replicas
+	Sentinel    = "sentinel"       // the same, watched by Redis Sentinels
+	Cluster     = play.OnCluster   // a Redis Cluster
+	ZooKeeper   = play.OnZooKeeper // the data that locks protect are on an embedded Redis
+	Ensemble    = play.OnEnsemble  // the same, with a ZooKeeper of three servers
+	Etcd        = "etcd"           // for clients of one's own; the data are on an embedded Redis
+	Postgres    = "postgres"       // the same
 )
 
 // RedisServers are the Redis servers that the lab starts.

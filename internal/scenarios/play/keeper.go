@@ -18,6 +18,14 @@ func KeeperLimits() Limits {
 	}
 }
 
+// LackInModel says what the lock, its client or the model lacks for a script, or "".
+func (t Traits) LackInModel(script *scenarios.Script) string {
+	if t.ZooKeeper {
+		return t.LackOnKeeper(script, KeeperLimits())
+	}
+	return t.Lack(script, nil)
+}
+
 // LackOnKeeper says what a lock on a ZooKeeper, its client or the world lacks for a script, or "".
 func (t Traits) LackOnKeeper(script *scenarios.Script, world Limits) string {
 	if goesOnAfterLoss(script) {

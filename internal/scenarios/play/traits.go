@@ -13,14 +13,22 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
+// The servers that some locks and scenarios need, by their names for --server.
+const (
+	OnReplicas  = "replicated"
+	OnCluster   = "cluster"
+	OnZooKeeper = "zookeeper"
+	OnEnsemble  = "zookeeper-ensemble"
+)
+
 // What a lock lacks where the lock servers are of another kind than its service.
 const (
-	NeedsZooKeeper = "the lock needs a ZooKeeper (--server zookeeper)"
+	NeedsZooKeeper = "the lock needs a ZooKeeper (--server " + OnZooKeeper + ")"
 	NeedsRedis     = "the lock does not run on a ZooKeeper"
-	NeedsReplicas  = "only a server with replicas has that (--server replicated)"
-	NeedsEnsemble  = "only an ensemble has servers that elect a leader (--server zookeeper-ensemble)"
-	NeedsCluster   = "the lock needs a cluster (--server cluster)"
-	NeedsSlots     = "only a cluster has slots that migrate (--server cluster)"
+	NeedsReplicas  = "only a server with replicas has that (--server " + OnReplicas + ")"
+	NeedsEnsemble  = "only an ensemble has servers that elect a leader (--server " + OnEnsemble + ")"
+	NeedsCluster   = "the lock needs a cluster (--server " + OnCluster + ")"
+	NeedsSlots     = "only a cluster has slots that migrate (--server " + OnCluster + ")"
 	NeedsProgram   = "the lock does not run on this server; give a client that does (--client)"
 )
 

@@ -120,12 +120,10 @@ func (c *cell) applicable() error {
 	switch {
 	case c.Traits.ZooKeeper && c.outside != nil:
 		lacks = play.NeedsZooKeeper
-	case c.Traits.ZooKeeper:
-		lacks = c.Traits.LackOnKeeper(c.Script, play.KeeperLimits())
 	case c.outside != nil && c.OtherKey != "":
 		lacks = "the script has two locks, and a test one"
 	default:
-		lacks = c.Traits.Lack(c.Script, nil)
+		lacks = c.Traits.LackInModel(c.Script)
 	}
 	if lacks != "" {
 		return play.Lacking("%s", lacks)
