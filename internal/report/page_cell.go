@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report/web"
+	"github.com/locklab/locklab/internal/report/web/encode"
 	finding "github.com/locklab/locklab/internal/story"
 	"github.com/locklab/locklab/internal/timeline"
 )
@@ -105,7 +106,7 @@ func newPageCell(c record.Cell, histories Histories) *pageCell {
 	t := newChart(events)
 	out.tell(c, t)
 	if out.Trouble == "" {
-		out.history = web.AppendHistory(nil, t.all, t.kept(c, maxEvents))
+		out.history = encode.History(nil, t.all, t.kept(c, maxEvents))
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-// The page as a whole: where it is, and how it looks.
+// The page as a whole: where it is.
 
 async function route() {
   const cell = location.hash.startsWith('#/');
@@ -21,29 +21,10 @@ async function route() {
   if (other) scrollTo(0, 0);
 }
 
-// Looks: light, dark or as the system has it, and large for a projector. A page that cannot remember goes without.
-const looks = {
-  get(key) { try { return localStorage.getItem('locklab-' + key) || ''; } catch { return ''; } },
-  set(key, value) {
-    try { localStorage.setItem('locklab-' + key, value); } catch { /* a page from a file may not */ }
-    this.apply(key, value);
-  },
-  apply(key, value) {
-    document.documentElement.dataset[key] = value;
-    $(key).setAttribute('aria-pressed', String(!!value));
-  },
-  init() {
-    for (const key of ['theme', 'large']) this.apply(key, this.get(key));
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    $('theme').addEventListener('click', () => this.set('theme', document.documentElement.dataset.theme ? '' : dark.matches ? 'light' : 'dark'));
-    $('large').addEventListener('click', () => { this.set('large', document.documentElement.dataset.large ? '' : '1'); redraw(); });
-  },
-};
-
 function redraw() { if (viewer.columns.length && !$('cell').hidden) viewer.drawFilms(); }
 
 async function main() {
-  looks.init();
+  looks.init(redraw);
   matrix.init(await unpack('index'));
   matrix.setup();
   addEventListener('hashchange', route);

@@ -1,7 +1,7 @@
 // Package web is the page of a run: its markup, its style and its scripts, and how data lie in it.
 //
-// It owns the form in which a history comes to the page (history.go), which is what its scripts read. It needs no other file and no network: everything
-// is in the page. It must not know what a verdict is, or choose what is shown.
+// It owns the viewer, which is a component of other pages, too (Viewer). Package encode has the form of a history. The page needs no other file and no
+// network: everything is in it. It must not know what a verdict is, or choose what is shown.
 package web
 
 import (
@@ -97,6 +97,14 @@ func Write(w io.Writer, page *Page) error {
 		return fmt.Errorf("report: page: %w", err)
 	}
 	return tmpl.Execute(w, page)
+}
+
+// Viewer is the style of the page, and the scripts by which it shows a history step by step: all but the matrix, and what begins the page.
+func Viewer() (style, script string, err error) {
+	if style, err = joined("*.css"); err == nil {
+		script, err = joined("[1235678]0-*.js")
+	}
+	return style, script, err
 }
 
 // island is an element with data: letters, digits, and signs that mean nothing to HTML.

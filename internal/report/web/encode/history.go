@@ -1,4 +1,7 @@
-package web
+// Package encode writes a history in the form in which the viewer's scripts read it.
+//
+// It owns that form. It must not know a page, or what a verdict is.
+package encode
 
 import (
 	"math"
@@ -32,8 +35,8 @@ type encoder struct {
 	at    time.Duration // of the event before
 }
 
-// AppendHistory writes a history as the page reads it, but for the events that are not kept.
-func AppendHistory(b []byte, t *timeline.Timeline, keep []bool) []byte {
+// History writes a history as the page reads it, but for the events that are not kept.
+func History(b []byte, t *timeline.Timeline, keep []bool) []byte {
 	e := &encoder{b: b, names: map[string]int{}, kept: make([]int, len(keep)+1)}
 	for i, on := range keep {
 		e.kept[i+1] = e.kept[i]
