@@ -109,9 +109,17 @@ func rules() map[string]rule {
 		"internal/report": {own: []string{
 			"internal/findings", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/record", "internal/sim/trace",
 			// What a reader must know of a cell besides its history: the story of the scenario, the idea of the lock, and the finding as a sentence.
-			"impls", "scenarios", "internal/story", "internal/report/web",
+			"impls", "scenarios", "internal/story", "internal/report/web", "internal/report/web/encode",
 		}},
-		"internal/report/web": {own: []string{"history", "internal/timeline"}, pure: true},
+		"internal/report/web":        {pure: true, scripted: true},
+		"internal/report/web/encode": {own: []string{"history", "internal/timeline"}, pure: true, scripted: true},
+		// The playground: what its page asks for, what carries the questions in a page, and what puts the page together.
+		"web/internal/playground": {own: []string{
+			"checker", "faults", "history", "impls", "internal/report/web/encode", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/sim", "internal/sim/explore", "internal/sim/points",
+			"internal/sim/trace", "internal/story", "internal/timeline",
+		}, pure: true, scripted: true},
+		"web/wasm":  {own: []string{"internal/sim/explore", "web/internal/playground"}},
+		"web/build": {own: []string{"internal/report/web"}},
 		"cmd/lab": {
 			own: []string{
 				"internal/adapters", "history", "internal/compare", "internal/export", "internal/find", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",

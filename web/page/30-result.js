@@ -12,8 +12,6 @@ const result = {
     this.columns = cells.map(({lock, cell}) => ({lock, cell, h: readHistory(cell.history), marks: marksOf(cell)}));
     this.frames = framesOf(this.columns.map(c => c.h), this.columns.map(c => new Map(c.marks)));
     this.at = last ? this.frames.length - 1 : this.cause();
-    const end = this.frames[this.frames.length - 1];
-    if (last && this.frames.length > 1 && end.key === 'end') this.at--; // the end of a walk is nothing that happens
     $('result').hidden = false;
     $('heads').replaceChildren(...this.columns.map(headOfCell));
     $('heads').classList.toggle('two', this.columns.length > 1);
@@ -58,11 +56,12 @@ const classOf = kind => kind === 'n/a' ? 'na' : kind;
 
 // headOfCell says what was found.
 function headOfCell(c) {
-  const cls = classOf(c.cell.kind), safe = page.state.mode === 'walk' ? 'Nothing has gone wrong so far.' : 'Safe: nothing went wrong.';
+  const walks = page.state.mode === 'walk' && !c.cell.ended && c.cell.kind === 'safe';
+  const cls = walks ? 'na' : classOf(c.cell.kind), safe = walks ? 'Nothing has gone wrong so far.' : 'Safe: nothing went wrong.';
   const list = (c.cell.symptoms || []).map((s, n) => el('li', {}, el('details', {}, el('summary', {}, el('b.flag', {}, String(n + 1)), ' ', el('b', {}, s.name), el('span.soft', {}, s.follows < 0 ? ' the cause' : ` follows from ${s.follows + 1}`)),
     el('p', {}, s.why), el('p.soft', {}, (page.anomalies.get(s.name) || '')))));
   return el('article.head.' + cls, {},
-    el('h2', {}, c.lock.name, ' ', el('b.tag.' + cls, {}, CLASS_WORDS[cls])),
+    el('h2', {}, c.lock.name, ' ', el('b.tag.' + cls, {}, walks ? 'so far' : CLASS_WORDS[cls])),
     el('p.idea', {}, c.lock.idea || ''),
     c.lock.bug && cls === 'broken' ? el('p.bug', {}, el('b', {}, 'The bug: '), c.lock.bug) : '',
     el('p.verdict', {}, c.cell.kind === 'safe' ? safe : c.cell.finding),
@@ -87,7 +86,7 @@ async function drawCode(list) {
   });
   $('code').replaceChildren(el('div.codes', {}, parts));
   for (const source of document.querySelectorAll('.source')) {
-    const runs = source.querySelector('.runs');
+    const runs = source.querySelector('.runs') || [...source.children].find(row => /\) TryAcquire\(/.test(row.textContent));
     if (runs) source.scrollTop = runs.offsetTop - source.offsetTop - source.clientHeight / 2;
   }
 }

@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
 // Walk goes through the states of a search by hand. At each state it offers every step that the search can take there, so whatever the search finds can be
-// walked to.
+// walked to; and time may pass before a client comes for the first time, which the search does only where it makes a difference.
 type Walk struct {
 	config Config
 	about  traits
@@ -25,6 +26,8 @@ type Place struct {
 	// Trace is the way there. From has how many of its events, and how many of its steps, come before each choice that was made.
 	Trace *trace.Trace
 	From  [][2]int
+	// Opened is how many events come before all choices: those of the clients that open the lock.
+	Opened int
 	// Choices are what can come next; Ended says that all has ended, because a fresh client has tried.
 	Choices []Choice
 	Ended   bool
@@ -38,6 +41,8 @@ type Choice struct {
 	Fault bool
 	// Steps are those of the trace that it adds. The last has the state that it leads to.
 	Steps []trace.Step
+	// Asks is the request that the client's operation sends next; nil: none.
+	Asks [][]string
 	// Anomalies are those that it shows.
 	Anomalies []checker.Name
 }
@@ -97,7 +102,7 @@ type steps struct {
 func (w *Walk) walk(choices []string) (*Place, error) {
 	at := steps{x: w.x, s: *w.x.initial(), r: newRecorder(w.x)}
 	at.r.begin(w.x.clients)
-	place := &Place{}
+	place := &Place{Opened: len(at.r.trace.Events)}
 	for n, id := range choices {
 		list, err := at.choices()
 		if err != nil {
@@ -150,7 +155,7 @@ func (w *Walk) offer(at *steps, place *Place) error {
 			return err
 		}
 		place.Choices = append(place.Choices, Choice{
-			ID: id, Fault: next.s.faults() > at.s.faults(), Steps: next.r.trace.Steps[from:], Anomalies: found.names(),
+			ID: id, Fault: next.s.faults() > at.s.faults(), Steps: next.r.trace.Steps[from:], Asks: at.asks(next, id, m), Anomalies: found.names(),
 		})
 	}
 	order := func(c Choice) string { return fmt.Sprintf("%t %s", c.Fault, c.ID) }
@@ -162,8 +167,10 @@ func (w *Walk) offer(at *steps, place *Place) error {
 func (at *steps) choices() (map[string]move, error) {
 	x := at.x
 	var moves []move
-	for faults := range x.atOnce + 1 {
-		moves = x.moves(moves, &at.s, faults)
+	for _, x.config.Late = range [...]bool{true, false} {
+		for faults := range x.atOnce + 1 {
+			moves = x.moves(moves, &at.s, faults)
+		}
 	}
 	list := map[string]move{}
 	for _, m := range moves {
@@ -219,6 +226,19 @@ func (at *steps) take(id string, m move) (anomalies, error) {
 		found |= stuckLock
 	}
 	return found & x.only, at.r.trial(at.s)
+}
+
+// asks is the request that the client which makes a move sends after it, and has not sent before.
+func (at *steps) asks(next *steps, id string, m move) [][]string {
+	if m.kind == movePass || m.kind >= moveCrash && m.kind != moveLose && m.kind != moveLate || id == theEnd {
+		return nil
+	}
+	before, after := at.s.clients[m.client].node, next.s.clients[m.client].node
+	n := &at.x.automaton.nodes[after]
+	if before == after || n.idle || n.slots[0].kind != process.Request {
+		return nil
+	}
+	return at.x.texts.requests[n.slots[0].request].commands
 }
 
 // clone is the same place, from which another step can be made.

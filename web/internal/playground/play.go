@@ -2,6 +2,7 @@ package playground
 
 import (
 	"context"
+	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/scenarios/play"
@@ -19,10 +20,10 @@ func Play(ctx context.Context, name, text string) (*Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	world := sim.Open(sim.Config{})
+	world := sim.Open(sim.Config{CellTimeout: time.Minute}) // of virtual time, as lab run has it
 	played, err := world.Play(ctx, play.SubjectOf(lock), script, "")
 	if err != nil {
 		return nil, err
 	}
-	return newCell(played.Events, checker.Conclude(played.Events, checker.Options{})), world.Close()
+	return newCell(played.Events, played.Events, checker.Conclude(played.Events, checker.Options{})), world.Close()
 }

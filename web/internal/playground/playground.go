@@ -202,16 +202,17 @@ type symptom struct {
 	Follows int          `json:"follows"`
 }
 
-func newCell(events []history.Event, verdict checker.Verdict) *Cell {
-	line := timeline.Of(events)
-	told := story.About(verdict, func() *timeline.Timeline { return line })
+// newCell is a cell with a verdict on its events, of which the first ones are shown.
+func newCell(events, shown []history.Event, verdict checker.Verdict) *Cell {
+	line := timeline.Of(shown)
+	told := story.Of(verdict, events)
 	c := &Cell{Kind: verdict.Kind, Finding: told.Finding, Names: verdict.Names(), Breaks: told.Breaks}
 	for _, s := range told.Symptoms {
 		c.Symptoms = append(c.Symptoms, symptom{
 			Name: s.Anomaly.Name, At: float64(s.Anomaly.At.Microseconds()) / 1000, Why: s.Anomaly.Why, Events: s.Anomaly.Events, Follows: s.Follows,
 		})
 	}
-	keep := make([]bool, len(events))
+	keep := make([]bool, len(shown))
 	for i := range keep {
 		keep[i] = i < mostEvents
 	}

@@ -78,7 +78,24 @@ func within(c explore.Config) string {
 			words = append(words, fmt.Sprintf("instead of the %d that its card names", c.Lock.Servers))
 		}
 	}
-	return strings.Join(words, ", ") + "; faults: " + c.Budget.String()
+	return strings.Join(words, ", ") + ", " + strike(c)
+}
+
+// strike are the faults that may strike.
+func strike(c explore.Config) string {
+	var kinds []string
+	for _, kind := range explore.Faults() {
+		if c.Budget[kind] > 0 {
+			kinds = append(kinds, string(kind))
+		}
+	}
+	switch {
+	case len(kinds) == 0 || c.MostFaults == 0:
+		return "no fault"
+	case len(kinds) == len(explore.FaultsOf(c.Lock)):
+		return fmt.Sprintf("up to %s of any kind", counted(c.MostFaults, "fault"))
+	}
+	return fmt.Sprintf("up to %s of %s", counted(c.MostFaults, "fault"), strings.Join(kinds, ", "))
 }
 
 func counted(n int, word string) string {

@@ -100,6 +100,9 @@ func newPlace(at *explore.Place, made []string, lines []int) *Place {
 	t := at.Trace
 	var events []history.Event
 	for i, e := range t.Events {
+		if i == at.Opened {
+			events = append(events, history.Event{At: e.At, Kind: history.KindStep, Detail: &history.Detail{Text: "the start"}})
+		}
 		for n, from := range at.From {
 			if from[0] != i {
 				continue
@@ -108,14 +111,18 @@ func newPlace(at *explore.Place, made []string, lines []int) *Place {
 			if n+1 < len(at.From) {
 				till = at.From[n+1][1]
 			}
-			done := describe(t, t.Steps[from[1]:till], made[n])
+			done := describe(t, t.Steps[from[1]:till], nil)
 			events = append(events, history.Event{At: e.At, Kind: history.KindStep, Client: done.client, Detail: &history.Detail{Text: done.label, Line: lines[n]}})
 		}
 		events = append(events, e)
 	}
-	p := &Place{Cell: newCell(events, checker.Judge(events, checker.Options{})), Made: made, Ended: at.Ended, Sites: at.Sites, Choices: []Choice{}}
+	shown := events
+	if !at.Ended {
+		shown = events[:len(events)-1] // the checker needs an end, and the viewer has none to show
+	}
+	p := &Place{Cell: newCell(events, shown, checker.Judge(events, checker.Options{})), Made: made, Ended: at.Ended, Sites: at.Sites, Choices: []Choice{}}
 	for _, c := range at.Choices {
-		d := describe(t, c.Steps, c.ID)
+		d := describe(t, c.Steps, c.Asks)
 		p.Choices = append(p.Choices, Choice{ID: c.ID, Label: d.label, Leads: d.leads, Group: d.group, Fault: c.Fault, Anomalies: c.Anomalies})
 	}
 	return p

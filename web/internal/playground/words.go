@@ -21,8 +21,8 @@ const (
 	ofServer = "server"
 )
 
-// describe puts the steps of a choice into words. They follow those of the trace, or are part of it.
-func describe(t *trace.Trace, steps []trace.Step, id string) described {
+// describe puts the steps of a choice into words. They follow those of the trace, or are part of it. asks is the request that its client sends next.
+func describe(t *trace.Trace, steps []trace.Step, asks [][]string) described {
 	if len(steps) == 0 {
 		return described{label: "a client library is in contact with its ZooKeeper again", group: ofServer}
 	}
@@ -43,12 +43,19 @@ func describe(t *trace.Trace, steps []trace.Step, id string) described {
 		d = described{label: trace.ServerName(t.Servers, first.Server) + ": " + words(t, first), group: ofServer}
 	}
 	var leads []string
+	if s := steps[0]; s.Kind == trace.Serve || s.Kind == trace.Arrive {
+		leads = append(leads, "answered "+short(s.Reply))
+	}
 	for i, s := range steps {
 		if i > 0 && s.Kind != trace.Time && !isDelay(s) {
-			leads = append(leads, cmp.Or(name(s), "the server")+": "+words(t, s))
+			leads = append(leads, after(t, steps[0].Client, s))
 		}
 	}
-	d.leads = strings.Join(append(leads, changes(t, steps)...), "; ")
+	leads = append(leads, changes(t, steps)...)
+	if asks != nil {
+		leads = append(leads, "it asks "+request(asks)+" next")
+	}
+	d.leads = strings.Join(leads, "; ")
 	return d
 }
 
@@ -58,6 +65,18 @@ func explored(steps []trace.Step) int {
 		return steps[i].Client
 	}
 	return explore.MostClients + 1
+}
+
+// after is a step that follows in the same choice, which is a client's.
+func after(t *trace.Trace, client int, s trace.Step) string {
+	text := words(t, s)
+	if s.Kind == trace.Serve || s.Kind == trace.Arrive {
+		text += ", answered " + short(s.Reply)
+	}
+	if s.Client == client {
+		return text
+	}
+	return cmp.Or(name(s), "the server") + ": " + text
 }
 
 func name(s trace.Step) string {
@@ -104,7 +123,7 @@ func words(t *trace.Trace, s trace.Step) string {
 		case s.Beside:
 			text += " in the background"
 		}
-		return text + ", answered " + short(s.Reply)
+		return text
 	case trace.Reply:
 		return "gets the reply " + short(s.Reply)
 	case trace.Return:
@@ -138,6 +157,24 @@ func struck(t *trace.Trace, s trace.Step) string {
 		return "its request is late, and it gets no reply: " + request(s.Request) + on(t, s)
 	case faults.Duplicate:
 		return "its request is sent twice" + on(t, s)
+	case faults.Partition:
+		return "is cut off"
+	case faults.Restart:
+		return "restarts without its data"
+	case faults.FailOver:
+		return "fails over, and loses " + map[bool]string{true: "its last write", false: fmt.Sprintf("its last %d writes", s.Lost)}[s.Lost <= 1]
+	case faults.ClockJump:
+		return "its clock jumps ahead by " + trace.InLeases(2*t.Lease, t.Lease)
+	case faults.ClockBack:
+		return "its clock is set back by " + trace.InLeases(2*t.Lease, t.Lease)
+	case faults.ClockAhead:
+		return "its clocks are ahead by " + trace.InLeases(t.Skew, t.Lease)
+	case faults.ClockBehind:
+		return "its clocks are behind by " + trace.InLeases(t.Skew, t.Lease)
+	case faults.StepAhead:
+		return "its clock is set ahead by " + trace.InLeases(t.Skew, t.Lease)
+	case faults.StepBack:
+		return "its clock is set back by " + trace.InLeases(t.Skew, t.Lease)
 	}
 	return t.Meaning(s)
 }
@@ -222,7 +259,11 @@ func changes(t *trace.Trace, steps []trace.Step) []string {
 			list = append(list, "the lock on "+server+" is gone")
 		case key.Exists() && (!was.Exists() || key.Value != was.Value):
 			list = append(list, server+" has "+clipped(key.Value, mostReply)+left(key))
-		case key.Exists() && !passed && key.TTL != was.TTL:
+		case key.Exists() && passed && key.TTL > 0:
+			list = append(list, lasting(key.TTL)+" of the lease on "+server+" are left")
+		case passed && was.TTL > 0:
+			list = append(list, "it is the last moment of the lease on "+server)
+		case key.Exists() && key.TTL != was.TTL:
 			list = append(list, server+" has it"+left(key))
 		}
 	}
