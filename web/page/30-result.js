@@ -34,13 +34,15 @@ const result = {
     drawNext();
   },
 
+  step(by) { this.to(this.at + by); },
+
   draw() {
     const frame = this.frames[this.at];
     if (!frame) return;
     $('now').replaceChildren(el('b', {}, `${this.at + 1} / ${this.frames.length}`), el('code', {}, frame.text), frame.times > 1 ? el('span.tag', {}, '× ' + frame.times) : '');
     $('prev').disabled = this.at === 0;
     $('later').disabled = this.at === this.frames.length - 1;
-    $('stage').replaceChildren(script({}, frame, this), ...this.columns.map((c, n) => stageOf(c, frame, n, this)));
+    $('stage').replaceChildren(script({list: page.state.mode === 'walk' ? 'Steps so far' : 'Script'}, frame, this), ...this.columns.map((c, n) => stageOf(c, frame, n, this)));
     this.mark();
   },
 
@@ -68,7 +70,7 @@ function headOfCell(c) {
     list.length ? el('ol.symptoms', {}, list) : '');
 }
 
-// drawCode shows the sources of locks, with the lines at which their clients wait.
+// drawCode shows the sources of locks, with the lines at which their clients wait after the last step. Of earlier steps, and of scripts, no lines are known.
 async function drawCode(list) {
   const sources = await unpack('sources');
   const parts = list.map(({lock, sites}) => {

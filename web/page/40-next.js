@@ -5,6 +5,8 @@ function drawNext() {
   if (page.state.mode !== 'walk' || !place) return;
   const made = page.state.choices.length, frame = result.frames[result.at];
   const seen = frame && frame.lines.length ? Math.max(...frame.lines) : made;
+  const inside = into.contains(document.activeElement);
+  $('code').classList.toggle('earlier', seen < made);
   if (seen < made) {
     into.replaceChildren(el('h2', {}, 'What comes next'), el('p', {}, `This is step ${seen} of ${made}. `, el('button', {type: 'button', onclick: () => page.go({choices: page.state.choices.slice(0, seen)})}, 'Go on from here'), ' ', el('button', {type: 'button', onclick: () => result.to(result.frames.length)}, 'Go to the last step')));
     return;
@@ -16,6 +18,8 @@ function drawNext() {
   into.replaceChildren(el('h2', {}, 'What comes next'),
     place.choices.length ? el('div.ways', {}, order.map(group => el('section' + (group in titles ? '' : '.c' + (+group.slice(1) - 1) % 6), {}, el('h3', {}, titles[group] || group), groups.get(group).map(way))))
       : el('p', {}, place.ended ? 'This is the end: nothing comes next. Take a step back, or start again.' : 'Nothing can happen any more with these clients and faults.'));
+  const first = into.querySelector('.way');
+  if (inside && first) first.focus({preventScroll: true}); // the button that was pressed is gone
 }
 
 // way is the button of a step.

@@ -3,7 +3,7 @@
 const editor = {
   init() {
     const text = $('script');
-    text.addEventListener('input', () => { page.state.script = text.value; this.wrong = []; this.draw(); page.share(); });
+    text.addEventListener('input', () => { page.state.script = text.value; page.draw(); page.share(); });
     text.addEventListener('scroll', () => { $('lines').scrollTop = text.scrollTop; });
     text.addEventListener('keydown', e => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) page.play(); });
   },

@@ -144,8 +144,9 @@ function listen() {
   on('any', 'click', () => page.search(false));
   on('stop', 'click', () => lab.stop());
   on('share', 'click', share);
-  on('prev', 'click', () => result.to(result.at - 1));
-  on('later', 'click', () => result.to(result.at + 1));
+  on('prev', 'click', () => result.step(-1));
+  on('later', 'click', () => result.step(1));
+  viewer.swipe.call(result, $('stage'));
   addEventListener('keydown', key);
   addEventListener('hashchange', async () => { page.state = await stateOf(location.hash); page.show(); });
   let waiting = 0;
@@ -154,7 +155,7 @@ function listen() {
 
 function key(e) {
   if (e.altKey || e.ctrlKey || e.metaKey || e.target.closest('select,input,textarea') || $('result').hidden) return;
-  const act = {ArrowLeft: () => result.to(result.at - 1), ArrowRight: () => result.to(result.at + 1), Backspace: () => { if (!$('undo').disabled && page.state.mode === 'walk') $('undo').click(); }}[e.key];
+  const act = {ArrowLeft: () => result.step(-1), ArrowRight: () => result.step(1), Backspace: () => { if (!$('undo').disabled && page.state.mode === 'walk') $('undo').click(); }}[e.key];
   if (!act) return;
   e.preventDefault();
   act();

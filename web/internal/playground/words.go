@@ -235,9 +235,9 @@ func lasting(d time.Duration) string { return d.String() }
 
 // changes are what is otherwise after steps than before: who believes that it holds, and what servers have.
 func changes(t *trace.Trace, steps []trace.Step) []string {
-	before, after := stateBefore(t, steps), steps[len(steps)-1].After
+	before, now := stateBefore(t, steps), steps[len(steps)-1].After
 	var list []string
-	for i, holds := range after.Holds {
+	for i, holds := range now.Holds {
 		switch was := i < len(before.Holds) && before.Holds[i]; {
 		case holds && !was:
 			list = append(list, trace.ClientName(i)+" believes that it holds the lock")
@@ -245,29 +245,46 @@ func changes(t *trace.Trace, steps []trace.Step) []string {
 			list = append(list, trace.ClientName(i)+" does not hold the lock any more")
 		}
 	}
-	for i, key := range after.Keys {
+	changed := keyChanged
+	if slices.ContainsFunc(steps, func(s trace.Step) bool { return s.Kind == trace.Time }) {
+		changed = leaseWent
+	}
+	for i, key := range now.Keys {
 		var was history.State
 		if i < len(before.Keys) {
 			was = before.Keys[i]
 		}
-		server := trace.ServerName(t.Servers, i)
-		passed := slices.ContainsFunc(steps, func(s trace.Step) bool { return s.Kind == trace.Time })
-		switch {
-		case was.Exists() && !key.Exists() && passed:
-			list = append(list, "the lease on "+server+" ends")
-		case was.Exists() && !key.Exists():
-			list = append(list, "the lock on "+server+" is gone")
-		case key.Exists() && (!was.Exists() || key.Value != was.Value):
-			list = append(list, server+" has "+clipped(key.Value, mostReply)+left(key))
-		case key.Exists() && passed && key.TTL > 0:
-			list = append(list, lasting(key.TTL)+" of the lease on "+server+" are left")
-		case passed && was.TTL > 0:
-			list = append(list, "it is the last moment of the lease on "+server)
-		case key.Exists() && key.TTL != was.TTL:
-			list = append(list, server+" has it"+left(key))
+		if text := changed(was, key, trace.ServerName(t.Servers, i)); text != "" {
+			list = append(list, text)
 		}
 	}
 	return list
+}
+
+// keyChanged is what became of the lock's key at once.
+func keyChanged(was, is history.State, server string) string {
+	switch {
+	case was.Exists() && !is.Exists():
+		return "the lock on " + server + " is gone"
+	case is.Exists() && (!was.Exists() || is.Value != was.Value):
+		return server + " has " + clipped(is.Value, mostReply) + left(is)
+	case is.TTL != was.TTL:
+		return server + " has it" + left(is)
+	}
+	return ""
+}
+
+// leaseWent is what became of the lock's key while time passed.
+func leaseWent(was, is history.State, server string) string {
+	switch {
+	case was.Exists() && !is.Exists():
+		return "the lease on " + server + " ends"
+	case is.TTL >= time.Millisecond:
+		return lasting(is.TTL) + " of the lease on " + server + " are left"
+	case is.TTL > 0:
+		return "it is the last moment of the lease on " + server
+	}
+	return ""
 }
 
 func left(s history.State) string {
