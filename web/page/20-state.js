@@ -23,9 +23,13 @@ async function stateOf(hash) {
   const [mode, query] = hash.slice(1).split('?'), q = new URLSearchParams(query), s = blank();
   if (mode === 'play') s.mode = 'play';
   for (const key of ['lock', 'beside', 'scenario']) if (q.has(key)) s[key] = q.get(key);
-  for (const key of ['clients', 'rounds', 'most']) if (q.has(key)) s[key] = +q.get(key);
+  for (const key of ['clients', 'rounds', 'most']) if (/^\d+$/.test(q.get(key))) s[key] = +q.get(key);
   for (const [key, to] of [['faults', 'faults'], ['steps', 'choices']]) if (q.has(key)) s[to] = q.get(key).split(' ').filter(Boolean);
-  if (q.has('script')) s.script = await unpacked64(q.get('script'));
+  try {
+    if (q.has('script')) s.script = await unpacked64(q.get('script'));
+  } catch {
+    s.damaged = 'The script in this link cannot be read: the link is not complete. Copy it again.';
+  }
   return s;
 }
 

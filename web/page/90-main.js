@@ -9,7 +9,7 @@ const page = {
 
   // go changes the state, and shows what comes of it.
   async go(change) {
-    Object.assign(this.state, change);
+    Object.assign(this.state, change, {damaged: ''});
     await this.share();
     await this.show();
   },
@@ -48,8 +48,8 @@ const page = {
   // show asks the lab what the state comes to.
   async show() {
     const turn = ++this.turn;
+    trouble(this.state.damaged || '');
     this.draw();
-    trouble('');
     if (this.state.mode === 'play') return this.play(turn);
     const s = this.state, question = {do: 'walk', setup: this.setup(), choices: s.choices};
     const answers = [await lab.ask(question), s.beside && await lab.ask({...question, do: 'beside', other: s.beside})].filter(Boolean);

@@ -38,7 +38,7 @@ type answered struct {
 	Made    []string
 	Ended   bool
 	Limit   string
-	Excused bool
+	States  int
 	Choices json.RawMessage
 }
 

@@ -111,7 +111,7 @@ func newPlace(at *explore.Place, made []string, lines []int) *Place {
 			if n+1 < len(at.From) {
 				till = at.From[n+1][1]
 			}
-			done := describe(t, t.Steps[from[1]:till], nil)
+			done := describe(t, made[n], t.Steps[from[1]:till], nil)
 			events = append(events, history.Event{At: e.At, Kind: history.KindStep, Client: done.client, Detail: &history.Detail{Text: done.label, Line: lines[n]}})
 		}
 		events = append(events, e)
@@ -122,7 +122,7 @@ func newPlace(at *explore.Place, made []string, lines []int) *Place {
 	}
 	p := &Place{Cell: newCell(events, shown, checker.Judge(events, checker.Options{})), Made: made, Ended: at.Ended, Sites: at.Sites, Choices: []Choice{}}
 	for _, c := range at.Choices {
-		d := describe(t, c.Steps, c.Asks)
+		d := describe(t, c.ID, c.Steps, c.Asks)
 		p.Choices = append(p.Choices, Choice{ID: c.ID, Label: d.label, Leads: d.leads, Group: d.group, Fault: c.Fault, Anomalies: c.Anomalies})
 	}
 	return p

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,9 +23,10 @@ const (
 )
 
 // describe puts the steps of a choice into words. They follow those of the trace, or are part of it. asks is the request that its client sends next.
-func describe(t *trace.Trace, steps []trace.Step, asks [][]string) described {
-	if len(steps) == 0 {
-		return described{label: "a client library is in contact with its ZooKeeper again", group: ofServer}
+func describe(t *trace.Trace, id string, steps []trace.Step, asks [][]string) described {
+	if len(steps) == 0 { // nothing but the session goes on
+		client := clientOf(id)
+		return described{label: client + ": its library has contact with the server", group: client, client: client}
 	}
 	if steps[len(steps)-1].Client >= explored(steps) {
 		return described{label: "nobody else comes, and a fresh client tries to get the lock", leads: "the end", group: ofTime}
@@ -57,6 +59,13 @@ func describe(t *trace.Trace, steps []trace.Step, asks [][]string) described {
 	}
 	d.leads = strings.Join(leads, "; ")
 	return d
+}
+
+// clientOf is the client whose step a choice is.
+func clientOf(id string) string {
+	fields := strings.Split(id, ".")
+	i, _ := strconv.Atoi(fields[min(1, len(fields)-1)])
+	return trace.ClientName(i)
 }
 
 // explored is how many clients have a part in the steps from their beginning; the one beyond comes at the end.
