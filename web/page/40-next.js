@@ -13,8 +13,8 @@ function drawNext() {
   }
   const groups = new Map();
   for (const c of place.choices) groups.set(c.group, [...(groups.get(c.group) || []), c]);
-  const titles = {time: 'Time', server: 'Servers'};
-  const order = [...groups.keys()].sort((a, b) => (a in titles) - (b in titles) || (a < b ? -1 : 1));
+  const titles = {time: 'Time', server: 'Servers'}, rank = group => ['time', 'server'].indexOf(group);
+  const order = [...groups.keys()].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b)); // clients first
   into.replaceChildren(el('h2', {}, 'What comes next'),
     place.choices.length ? el('div.ways', {}, order.map(group => el('section' + (group in titles ? '' : '.c' + (+group.slice(1) - 1) % 6), {}, el('h3', {}, titles[group] || group), groups.get(group).map(way))))
       : el('p', {}, place.ended ? 'This is the end: nothing comes next. Take a step back, or start again.' : 'Nothing can happen any more with these clients and faults.'));
