@@ -189,7 +189,6 @@ type Cell struct {
 	Kind     checker.Kind    `json:"kind"`
 	Finding  string          `json:"finding"`
 	Names    []checker.Name  `json:"names,omitempty"`
-	Breaks   string          `json:"breaks,omitempty"`
 	Symptoms []symptom       `json:"symptoms,omitempty"`
 	History  json.RawMessage `json:"history"`
 }
@@ -206,7 +205,7 @@ type symptom struct {
 func newCell(events, shown []history.Event, verdict checker.Verdict) *Cell {
 	line := timeline.Of(shown)
 	told := story.Of(verdict, events)
-	c := &Cell{Kind: verdict.Kind, Finding: told.Finding, Names: verdict.Names(), Breaks: told.Breaks}
+	c := &Cell{Kind: verdict.Kind, Finding: told.Finding, Names: verdict.Names()}
 	for _, s := range told.Symptoms {
 		c.Symptoms = append(c.Symptoms, symptom{
 			Name: s.Anomaly.Name, At: float64(s.Anomaly.At.Microseconds()) / 1000, Why: s.Anomaly.Why, Events: s.Anomaly.Events, Follows: s.Follows,
