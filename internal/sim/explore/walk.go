@@ -58,6 +58,7 @@ func NewWalk(config Config) (*Walk, error) {
 	if err := cmp.Or(config.Check(), config.checkService()); err != nil {
 		return nil, err
 	}
+	config.Late = true // so what is offered does not depend on what is known of the lock so far
 	w := &Walk{config: config}
 	w.begin()
 	return w, nil
@@ -167,10 +168,8 @@ func (w *Walk) offer(at *steps, place *Place) error {
 func (at *steps) choices() (map[string]move, error) {
 	x := at.x
 	var moves []move
-	for _, x.config.Late = range [...]bool{true, false} {
-		for faults := range x.atOnce + 1 {
-			moves = x.moves(moves, &at.s, faults)
-		}
+	for faults := range x.atOnce + 1 {
+		moves = x.moves(moves, &at.s, faults)
 	}
 	list := map[string]move{}
 	for _, m := range moves {

@@ -2,6 +2,7 @@ package playground_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/web/internal/playground"
@@ -216,4 +218,32 @@ func TestBadQuestions(t *testing.T) {
 	var broken answered
 	require.NoError(t, json.Unmarshal(l.Ask(t.Context(), []byte("{")), &broken))
 	assert.NotEmpty(t, broken.Error)
+}
+
+// Whatever is chosen, the walk goes on: each step says what it is and what it leads to, and no two are called the same.
+func TestRandomWalks(t *testing.T) {
+	t.Parallel()
+	const steps = 25
+	locks := impls.Explored()
+	l := playground.New()
+	for n, lock := range locks[:needs.Count(t, "locks", 6, len(locks))] {
+		dice := rand.New(rand.NewPCG(uint64(n), 46))
+		setup := playground.Setup{Lock: lock.Name, Clients: 2, Rounds: 1, Faults: explore.FaultsOf(lock), Most: 2}
+		var made []string
+		for range steps {
+			at := ask[answered](t, l, playground.Question{Do: "walk", Setup: setup, Choices: made})
+			require.Empty(t, at.Error, "%s after %s", lock.Name, made)
+			choices := at.choices(t)
+			if len(choices) == 0 {
+				break
+			}
+			called := map[string]bool{}
+			for _, c := range choices {
+				assert.NotEmpty(t, c.Leads, "%s: %s after %s", lock.Name, c.Label, made)
+				assert.False(t, called[c.Label+c.Leads], "%s: %s, %s, after %s", lock.Name, c.ID, c.Label, made)
+				called[c.Label+c.Leads] = true
+			}
+			made = append(made, choices[dice.IntN(len(choices))].ID)
+		}
+	}
 }

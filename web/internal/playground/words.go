@@ -26,7 +26,7 @@ const (
 func describe(t *trace.Trace, id string, steps []trace.Step, asks [][]string) described {
 	if len(steps) == 0 { // nothing but the session goes on
 		client := clientOf(id)
-		return described{label: client + ": its library has contact with the server", group: client, client: client}
+		return described{label: client + ": its library has contact with the server", leads: "its session goes on", group: client, client: client}
 	}
 	if steps[len(steps)-1].Client >= explored(steps) {
 		return described{label: "nobody else comes, and a fresh client tries to get the lock", leads: "the end", group: ofTime}
@@ -57,8 +57,24 @@ func describe(t *trace.Trace, id string, steps []trace.Step, asks [][]string) de
 	if asks != nil {
 		leads = append(leads, "it asks "+request(asks)+" next")
 	}
-	d.leads = strings.Join(leads, "; ")
+	d.leads = cmp.Or(strings.Join(leads, "; "), nothingYet(steps[len(steps)-1]))
 	return d
+}
+
+// nothingYet is what a step leads to that changes neither a belief nor a server.
+func nothingYet(s trace.Step) string {
+	switch s.Fault {
+	case faults.Crash:
+		return "it takes no more steps"
+	case faults.Restart, faults.FailOver:
+		return "connections to it break"
+	case faults.ClockAhead, faults.ClockBehind, faults.StepAhead, faults.StepBack:
+		return "it goes by that when it reads its clock"
+	}
+	if s.Kind == trace.Time {
+		return "no lease on a server ends"
+	}
+	return "nothing else changes yet"
 }
 
 // clientOf is the client whose step a choice is.
