@@ -115,11 +115,19 @@ func rules() map[string]rule {
 		"internal/report": {own: []string{
 			"internal/findings", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/record", "internal/sim/trace",
 			// What a reader must know of a cell besides its history: the story of the scenario, the idea of the lock, and the finding as a sentence.
-			"impls", "scenarios", "internal/listing", "internal/story", "internal/reasons", "internal/report/web",
+			"impls", "scenarios", "internal/listing", "internal/story", "internal/reasons", "internal/report/web", "internal/report/web/encode",
 		}},
-		"internal/report/web": {own: []string{"history", "internal/timeline"}, pure: true},
+		"internal/report/web":        {pure: true, scripted: true},
+		"internal/report/web/encode": {own: []string{"history", "internal/timeline"}, pure: true, scripted: true},
 		// It shows runs in a browser; how they are run, it is told.
 		"internal/serve": {own: []string{"internal/lab", "internal/record", "internal/report", "internal/report/web"}},
+		// The playground: what its page asks for, what carries the questions in a page, and what puts the page together.
+		"web/internal/playground": {own: []string{
+			"checker", "faults", "history", "impls", "internal/report/web/encode", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/sim", "internal/sim/explore", "internal/sim/points",
+			"internal/sim/trace", "internal/story", "internal/timeline",
+		}, pure: true, scripted: true},
+		"web/wasm":  {own: []string{"internal/sim/explore", "web/internal/playground"}},
+		"web/build": {own: []string{"internal/report/web"}},
 		"cmd/lab": {
 			own: []string{
 				"internal/serve", "internal/report/web",

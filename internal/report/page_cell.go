@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report/web"
+	"github.com/locklab/locklab/internal/report/web/encode"
 	finding "github.com/locklab/locklab/internal/story"
 	"github.com/locklab/locklab/internal/timeline"
 )
@@ -119,7 +120,7 @@ func newPageCell(n int, c record.Cell, histories Histories, sources *pageSources
 		}
 	default:
 		kept := t.kept(c, maxEvents)
-		out.history, out.Sites = web.AppendHistory(nil, t.all, kept), sources.sites(c.Lock, t.all.Events, kept)
+		out.history, out.Sites = encode.AppendHistory(nil, t.all, kept), sources.sites(c.Lock, t.all.Events, kept)
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report/web"
+	"github.com/locklab/locklab/internal/report/web/encode"
 	"github.com/locklab/locklab/internal/timeline"
 )
 
@@ -71,7 +72,7 @@ func newPageStorm(n int, c record.Cell, t *chart, room int) (*pageStorm, []web.D
 	}
 	pieces := t.pieces(keep)
 	has := chosen(pieces, c.Verdict.Anomalies, max(1, room/pieceEvents))
-	whole := web.NewHistory(t.all, keep)
+	whole := encode.NewHistory(t.all, keep)
 	var data []web.Data
 	for k, piece := range pieces {
 		s.Pieces = append(s.Pieces, [3]int64{int64(piece.From), tenths(t.events[piece.From].At), int64(btoi(has[k]))})
@@ -175,8 +176,8 @@ func (t *chart) telling(anomalies []checker.Anomaly) []bool {
 
 // pieces splits the events that are kept, and says what must be known where each begins: what each client is doing, and the commands that gave the keys the
 // time that they have left.
-func (t *chart) pieces(keep []bool) []web.Piece {
-	var pieces []web.Piece
+func (t *chart) pieces(keep []bool) []encode.Piece {
+	var pieces []encode.Piece
 	known := map[string]int{} // the latest event that says so
 	var room history.Room
 	kept := 0
@@ -185,7 +186,7 @@ func (t *chart) pieces(keep []bool) []web.Piece {
 			if len(pieces) > 0 {
 				pieces[len(pieces)-1].To = i
 			}
-			pieces = append(pieces, web.Piece{From: i, Before: slices.Compact(slices.Sorted(maps.Values(known)))})
+			pieces = append(pieces, encode.Piece{From: i, Before: slices.Compact(slices.Sorted(maps.Values(known)))})
 		}
 		if !keep[i] {
 			continue
@@ -216,7 +217,7 @@ func (t *chart) pieces(keep []bool) []web.Piece {
 }
 
 // chosen says which pieces have room in a page: those that show an anomaly, those beside them, then the first.
-func chosen(pieces []web.Piece, anomalies []checker.Anomaly, room int) []bool {
+func chosen(pieces []encode.Piece, anomalies []checker.Anomaly, room int) []bool {
 	has := make([]bool, len(pieces))
 	take := func(k int) {
 		if k >= 0 && k < len(has) && !has[k] && room > 0 {
@@ -227,7 +228,7 @@ func chosen(pieces []web.Piece, anomalies []checker.Anomaly, room int) []bool {
 	for _, beside := range []int{0, 1} {
 		for _, a := range anomalies {
 			for _, event := range a.Events {
-				k, _ := slices.BinarySearchFunc(pieces, event, func(p web.Piece, event int) int { return cmp.Compare(p.To, event+1) })
+				k, _ := slices.BinarySearchFunc(pieces, event, func(p encode.Piece, event int) int { return cmp.Compare(p.To, event+1) })
 				take(k - beside)
 				take(k + beside)
 			}

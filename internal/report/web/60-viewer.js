@@ -229,5 +229,5 @@ function script(scenario, frame, v) {
   const lines = steps.filter((s, n) => s.line && steps.findIndex(o => o.line === s.line) === n);
   if (!lines.length) return '';
   const list = el('ol', {}, lines.map(s => el('li' + (frame.lines.includes(s.line) ? '.now' : ''), {'aria-current': frame.lines.includes(s.line) ? 'step' : null}, el('button', {type: 'button', onclick: () => { const n = v.frames.findIndex(f => f.lines.includes(s.line)); if (n >= 0) v.to(n); }}, s.text))));
-  return el('details.script', {open: innerWidth >= 900}, el('summary', {}, 'Script'), list, lines.some(s => s.text.includes('=>')) ? el('p.soft', {}, '=> is what must come of a step. A request that is on hold waits on the wire until its client continues, or it arrives late.') : '');
+  return el('details.script', {open: innerWidth >= 900}, el('summary', {}, scenario.list || 'Script'), list, lines.some(s => s.text.includes('=>')) ? el('p.soft', {}, '=> is what must come of a step. A request that is on hold waits on the wire until its client continues, or it arrives late.') : '');
 }

@@ -1,4 +1,4 @@
-// The page as a whole: where it is, and how it looks.
+// The page as a whole: where it is.
 
 async function route() {
   const cell = location.hash.startsWith('#/');

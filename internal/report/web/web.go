@@ -1,7 +1,7 @@
 // Package web is the page of a run: its markup, its style and its scripts, and how data lie in it.
 //
-// It owns the form in which a history comes to the page (history.go), which is what its scripts read. It needs no other file and no network: everything
-// is in the page. It must not know what a verdict is, or choose what is shown.
+// It owns the viewer, which is a component of other pages, too (Viewer). Package encode has the form of a history. The page needs no other file and no
+// network: everything is in it. It must not know what a verdict is, or choose what is shown.
 package web
 
 import (
@@ -26,7 +26,7 @@ type parts struct {
 }
 
 func pageParts() parts {
-	return parts{"page.html", []string{"page.css"}, []string{"[0-9]*.js"}}
+	return parts{"page.html", []string{"page.css", "source.css", "storm.css"}, []string{"[0-9]*.js"}}
 }
 
 // Page is what a page shows.
@@ -110,6 +110,14 @@ func (p parts) write(w io.Writer, data any) error {
 		return fmt.Errorf("report: page: %w", err)
 	}
 	return tmpl.Execute(w, data)
+}
+
+// Viewer is the style of the page, and the scripts by which it shows a history step by step: all but the matrix, storms, sources, and what begins the page.
+func Viewer() (style, script string, err error) {
+	if style, err = joined([]string{"page.css"}); err == nil {
+		script, err = joined([]string{"[12]*.js", "30-*.js", "[567]*.js"})
+	}
+	return style, script, err
 }
 
 // island is an element with data: letters, digits, and signs that mean nothing to HTML.

@@ -274,6 +274,7 @@ func (a *automaton) learn(at uint32, in input, when circumstances, t *transition
 		s.at = a.place(n, s)
 		s.merged = s.merged || len(a.nodes) == places
 	}
+	a.noteSites(s)
 	if s.process.Err() != nil {
 		return a.impure(s.process.Err())
 	}

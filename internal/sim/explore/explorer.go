@@ -69,10 +69,11 @@ type Settled struct {
 	Excuses func(anomaly checker.Name, struck []faults.Kind) bool
 }
 
-// Unreduced searches are for tests.
+// Unreduced searches are for tests, and for a Walk.
 type Unreduced struct {
 	NoSymmetry bool // clients are told apart
 	Plain      bool // every two histories are, also where that makes no difference
+	Late       bool // a client may come for the first time at any time, also where that makes no difference
 }
 
 // Progress is how far an exploration has come.

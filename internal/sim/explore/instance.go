@@ -41,7 +41,11 @@ type host struct {
 	booted ms   // by so much longer than in the search its machine has been running; see checkBoots
 	// rename gives tokens other names than in the search; nil: they have those.
 	rename func(string) string
+	sites  bool // see process.Sited
 }
+
+// NotesSites says whether each wait says which lines of the lock's code wait.
+func (h *host) NotesSites() bool { return h.sites }
 
 func (h *host) Now() time.Time {
 	h.read, h.wall = true, true
@@ -85,12 +89,24 @@ func (h *host) Token() string {
 }
 
 func (a *automaton) newInstance(client int) *instance {
-	h := &host{client: client, skew: a.skew, long: a.long}
+	h := &host{client: client, skew: a.skew, long: a.long, sites: a.texts.sites != nil}
 	p := process.New(h)
 	p.Use(&a.coroutines)
 	p.SendSources()
 	p.Open("lock", a.spec, a.opts, a.servers)
 	return &instance{process: p, host: h, at: uint32(client), watches: map[int]string{}}
+}
+
+// noteSites notes which lines of the lock's code wait at the node that an instance has come to.
+func (a *automaton) noteSites(s *instance) {
+	if a.texts.sites == nil {
+		return
+	}
+	var sites []string
+	for _, w := range s.process.Waits() {
+		sites = append(sites, w.Sites...)
+	}
+	a.texts.sites[s.at] = sites
 }
 
 // close ends all instances.

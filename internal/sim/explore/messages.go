@@ -69,6 +69,8 @@ type texts struct {
 	replies  []reply
 	numbers  map[string]uint32
 	life     map[string]bool // see asksLife
+	// sites are the lines of the lock's code that wait at each node; nil: nobody asks for them.
+	sites map[uint32][]string
 }
 
 func newTexts(orders []order) *texts {

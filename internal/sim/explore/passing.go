@@ -90,7 +90,7 @@ func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may
 			continue
 		}
 		main, background := x.ready(s, i)
-		main = main && (c.phase != waiting || c.tries == 0 && !comesLate && !x.mayComeLate(s, i))
+		main = main && (c.phase != waiting || c.tries == 0 && !comesLate && !x.config.Late && !x.mayComeLate(s, i))
 		switch {
 		case background:
 			pausing |= 1 << i

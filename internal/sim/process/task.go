@@ -45,6 +45,8 @@ type Wait struct {
 	Begun bool
 	// Seq tells one wait of a process from another.
 	Seq int
+	// Sites are the lines of the lock's code that wait, as "file.go:12", the innermost first; none unless the host is Sited.
+	Sites []string
 }
 
 // NoticeKind is the kind of a notice.
@@ -180,6 +182,9 @@ func (p *Process) block(ctx Context, w Wait) (Input, error) {
 	p.limit(t, ctx, &w)
 	p.waits++
 	w.Task, w.Seq = t.number, p.waits
+	if h, asks := p.host.(Sited); asks && h.NotesSites() {
+		w.Sites = sites()
+	}
 	t.wait, t.input, t.blocked = w, Input{}, ctx.scope
 	if !t.coroutine.yield(struct{}{}) || p.closed {
 		panic(stopped{})

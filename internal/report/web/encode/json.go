@@ -1,4 +1,4 @@
-package web
+package encode
 
 import (
 	"encoding/json"
@@ -46,11 +46,11 @@ func (e *encoder) strings(list []string) {
 
 func (e *encoder) string(s string) {
 	e.comma()
-	e.b = AppendString(e.b, s)
+	e.b = String(e.b, s)
 }
 
-// AppendString writes a string as JSON.
-func AppendString(b []byte, s string) []byte {
+// String writes a string as JSON.
+func String(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
 			text, err := json.Marshal(s)
@@ -75,7 +75,7 @@ func (e *encoder) detail(d *history.Detail) {
 	text := func(key, value string) {
 		if value != "" {
 			e.field(key)
-			e.b = AppendString(e.b, value)
+			e.b = String(e.b, value)
 		}
 	}
 	number := func(key string, n int64) {

@@ -1,4 +1,7 @@
-package web
+// Package encode writes a history in the form in which the viewer's scripts read it.
+//
+// It owns that form. It must not know a page, or what a verdict is.
+package encode
 
 import (
 	"math"

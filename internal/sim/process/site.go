@@ -1,0 +1,39 @@
+package process
+
+import (
+	"fmt"
+	"path"
+	"reflect"
+	"runtime"
+	"strings"
+
+	"github.com/locklab/locklab/impls"
+)
+
+// Sited is a Host that may have each wait say which lines of the lock's code wait.
+type Sited interface{ NotesSites() bool }
+
+// modelCode is how the names of the model's own functions begin, which stand between a lock and its wait.
+var modelCode = path.Dir(reflect.TypeFor[Process]().PkgPath())
+
+// sites are the lines that ask for what the running task waits for, the innermost first, without the model's own.
+func sites() (list []string) {
+	var frames [64]uintptr
+	stack := runtime.CallersFrames(frames[:runtime.Callers(2, frames[:])])
+	for {
+		f, more := stack.Next()
+		if strings.Contains(f.Function, "/") && !strings.HasPrefix(f.Function, modelCode) {
+			list = append(list, fmt.Sprintf("%s:%d", path.Base(f.File), f.Line))
+		}
+		if !more {
+			return list
+		}
+	}
+}
+
+// SourceOf is the file that has the code of a lock.
+func SourceOf(spec impls.Spec) string {
+	begins := reflect.ValueOf(spec.New).Pointer()
+	file, _ := runtime.FuncForPC(begins).FileLine(begins)
+	return path.Base(file)
+}

@@ -1,0 +1,233 @@
+package playground_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/browser"
+	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/scenarios"
+	"github.com/locklab/locklab/web/internal/playground"
+)
+
+// built is the page, made by the documented command.
+func built(t *testing.T) string {
+	t.Helper()
+	out := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "go", "run", "./web/build", "-o", out)
+	cmd.Dir = filepath.Join("..", "..", "..")
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	return filepath.Join(out, "index.html")
+}
+
+// visit opens a place of the page, as a file.
+func visit(p *browser.Page, file, place string) {
+	p.Visit("about:blank")
+	p.Visit("file://" + file + place)
+	p.Wait("document.documentElement.dataset.ready")
+}
+
+// mostSearched is how many states a search may have that is also made in the page, where it takes several times as long as outside.
+const mostSearched = 20_000
+
+// searched waits until a search has ended, for as long as it goes on: several minutes at most.
+func searched(p *browser.Page) {
+	const mostWaits = 20
+	for range mostWaits {
+		if p.Eval(`new Promise(done => { const look = () => { if (document.getElementById('stop').hidden) { clearTimeout(late); watch.disconnect(); done(true); } };
+			const watch = new MutationObserver(look), late = setTimeout(() => { watch.disconnect(); done(false); }, 15000);
+			watch.observe(document.getElementById('stop'), {attributes: true}); look(); })`) == true {
+			return
+		}
+	}
+}
+
+// link is the place of a walk.
+func link(b breaking) string {
+	kinds := make([]string, len(b.setup.Faults))
+	for i, kind := range b.setup.Faults {
+		kinds[i] = string(kind)
+	}
+	q := url.Values{"lock": {b.setup.Lock}, "clients": {fmt.Sprint(b.setup.Clients)}, "rounds": {fmt.Sprint(b.setup.Rounds)}, "most": {fmt.Sprint(b.setup.Most)}, "faults": {strings.Join(kinds, " ")}}
+	return "#walk?" + q.Encode()
+}
+
+// The playground in a browser, from a file: nothing else is read, and nothing is written to the console.
+func TestPlaygroundInABrowser(t *testing.T) {
+	needs.Long(t, "builds the playground and drives a Chromium through it")
+	p, file := browser.Open(t), built(t)
+
+	t.Run("small and soon ready", func(t *testing.T) {
+		page, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var sent bytes.Buffer
+		z, err := gzip.NewWriterLevel(&sent, gzip.BestCompression)
+		require.NoError(t, err)
+		_, err = z.Write(page)
+		require.NoError(t, err)
+		require.NoError(t, z.Close())
+		assert.Less(t, sent.Len(), 3_500_000, "compressed")
+		p.Look(1280, 900, false)
+		visit(p, file, "")
+		ready := p.Eval(`performance.getEntriesByName('ready')[0].startTime`).(float64)
+		t.Logf("%d bytes compressed; ready after %.0f ms", sent.Len(), ready)
+		assert.Less(t, time.Duration(ready)*time.Millisecond, 3*time.Second)
+	})
+
+	t.Run("each lock of the table breaks", func(t *testing.T) {
+		visit(p, file, "")
+		l := playground.New()
+		for _, b := range breakings(t) {
+			p.Eval(fmt.Sprintf(`page.place = null; document.getElementById('status').textContent = ''; location.hash = %q`, link(b)))
+			p.Wait(fmt.Sprintf(`page.place && page.place.made.length === 0 && page.state.lock === %q`, b.setup.Lock))
+			outside := ask[answered](t, l, playground.Question{Do: "search", Setup: b.setup})
+			way := outside.ids(t)
+			found := ask[answered](t, l, playground.Question{Do: "walk", Setup: b.setup, Choices: way}).Finding
+			if outside.States < mostSearched {
+				p.Eval(`document.getElementById('shortest').click()`)
+				searched(p)
+				p.Wait(`document.getElementById('status').textContent.startsWith('Yes') && document.querySelector('.head.broken')`)
+				assert.Equal(t, found, p.Eval(`document.querySelector('.verdict').textContent`), b.setup.Lock)
+				assert.Equal(t, strings.Join(way, " "), p.Eval(`page.state.choices.join(' ')`), b.setup.Lock)
+				p.Eval(`document.getElementById('restart').click()`)
+			}
+			for n, id := range way { // by hand
+				p.Wait(fmt.Sprintf(`page.place.made.length === %d && document.querySelector('[data-id="%s"]')`, n, id))
+				p.Eval(fmt.Sprintf(`document.querySelector('[data-id="%s"]').click()`, id))
+			}
+			p.Wait(fmt.Sprintf(`page.place.made.length === %d && document.querySelector('.head.broken')`, len(way)))
+			assert.Equal(t, found, p.Eval(`document.querySelector('.verdict').textContent`), b.setup.Lock)
+			text := p.Eval(`document.querySelector('.symptoms').textContent`)
+			for _, name := range b.names {
+				assert.Contains(t, text, name, b.setup.Lock)
+			}
+		}
+		assert.Empty(t, p.Errors())
+	})
+
+	t.Run("steps, back, beside and the source", func(t *testing.T) {
+		visit(p, file, "#walk?lock=setpx-del")
+		p.Eval(`document.querySelector('[data-id="call.0.0"]').focus()`)
+		p.Key("Enter")
+		p.Wait(`document.querySelector('[data-id="serve.0.0"]')`)
+		assert.Equal(t, true, p.Eval(`document.activeElement.classList.contains('way')`), "the keyboard goes on from the next steps")
+		assert.Contains(t, p.Eval(`document.querySelector('.source .runs').textContent`), `"SET"`, "the line that runs")
+		p.Key("Backspace")
+		p.Wait(`page.place.made.length === 0`)
+		assert.Contains(t, p.Eval(`document.getElementById('now').textContent`), "the start")
+
+		visit(p, file, "#walk?lock=setpx-del&beside=setpx-lua&steps="+url.QueryEscape("call.0.0 serve.0.0 reply.0.0 time.1201.1.0 call.1.0 serve.1.0 reply.1.0 call.0.0 serve.0.0 reply.0.0 serve.0.0 reply.0.0 call.0.0 serve.0.0"))
+		assert.Equal(t, 2., p.Eval(`document.querySelectorAll('.stage .side').length`), "a link shows the same, two locks beside each other")
+		heads := `[...document.querySelectorAll('.symptoms')].map(s => s.textContent.includes('wrongful-delete')).join()`
+		assert.Equal(t, "true,false", p.Eval(heads))
+		p.Key("ArrowLeft")
+		assert.Contains(t, p.Eval(`document.getElementById('next').textContent`), "This is step 13 of 14")
+		p.Eval(`document.querySelector('#next button').click()`)
+		p.Wait(`page.place.made.length === 13`)
+		assert.Empty(t, p.Errors())
+	})
+
+	t.Run("is there any, and stop", func(t *testing.T) {
+		visit(p, file, "#walk?lock=setpx-lua&faults=crash&most=1")
+		p.Eval(`document.getElementById('any').click()`)
+		p.Wait(`document.getElementById('status').textContent.startsWith('No: it holds within these bounds')`)
+		visit(p, file, "#walk?lock=setpx-lua&clients=4&rounds=3&most=3&faults="+url.QueryEscape("crash reply-lost late-request"))
+		p.Eval(`document.getElementById('any').click()`)
+		p.Wait(`document.getElementById('status').textContent.startsWith('Searching: ')`)
+		p.Eval(`document.getElementById('stop').click()`)
+		p.Wait(`document.getElementById('status').textContent.startsWith('The search was stopped')`)
+		p.Eval(`document.querySelector('[data-id="call.0.0"]').click()`)
+		p.Wait(`page.place.made.length === 1`)
+		assert.Empty(t, p.Errors())
+	})
+
+	t.Run("a script is edited, played and shared", func(t *testing.T) {
+		visit(p, file, "#play?lock=setpx-lua&scenario=pause-past-lease")
+		first := p.Eval(`document.querySelector('.verdict').textContent`)
+		edit := `(from, to) => { const s = document.getElementById('script'); s.value = s.value.replace(from, to); s.dispatchEvent(new Event('input')); document.getElementById('play-script').click(); }`
+		p.Eval(`(` + edit + `)('C1  pause', 'C1  pauze')`)
+		p.Wait(`document.querySelector('#lines b')`)
+		assert.Equal(t, "13", p.Eval(`document.querySelector('#lines b').textContent`))
+		assert.Contains(t, p.Eval(`document.getElementById('wrong').textContent`), "pauze")
+		p.Eval(`(` + edit + `)('C1  pauze', '# nobody is paused')`)
+		p.Eval(`(` + edit + `)('C1  resume', '# nor resumed')`)
+		p.Eval(`(` + edit + `)('    wait until expired', '')`)
+		p.Wait(`!document.querySelector('#lines b') && !document.getElementById('result').hidden`)
+		p.Wait(fmt.Sprintf(`document.querySelector('.verdict').textContent !== %q`, first))
+		second := p.Eval(`document.querySelector('.verdict').textContent`)
+		p.Wait(`location.hash.includes('script=')`)
+		place := p.Eval(`location.hash`).(string)
+		visit(p, file, place)
+		assert.Contains(t, p.Eval(`document.getElementById('script').value`), "# nobody is paused")
+		assert.Equal(t, second, p.Eval(`document.querySelector('.verdict').textContent`))
+		visit(p, file, place[:len(place)-20])
+		assert.Contains(t, p.Eval(`document.getElementById('trouble').textContent`), "the link is not complete")
+		assert.Empty(t, p.Errors())
+	})
+
+	t.Run("a sample of the suite", func(t *testing.T) {
+		visit(p, file, "#play")
+		l := playground.New()
+		for _, cell := range []struct{ scenario, lock string }{{"holder-crashes", "setnx-del"}, {"pause-past-lease", "fenced"}, {"redis-restarts-empty", "redlock"}, {"take-turns", "zookeeper"}, {"stopped-between-check-and-delete", "setpx-lua"}} {
+			text, _ := scenarios.Source(cell.scenario)
+			want := ask[answered](t, l, playground.Question{Do: "play", Lock: cell.lock, Script: text})
+			p.Eval(fmt.Sprintf(`page.go({mode: 'play', lock: %q, scenario: %q, script: null})`, cell.lock, cell.scenario))
+			p.Wait(fmt.Sprintf(`document.querySelector('.head h2').textContent.startsWith(%q)`, cell.lock))
+			assert.Equal(t, string(want.Kind), p.Eval(`document.querySelector('.head .tag').textContent`), "%v", cell)
+		}
+	})
+
+	t.Run("fits every screen", func(t *testing.T) {
+		for name, place := range places() {
+			visit(p, file, place)
+			for _, size := range [][2]int{{400, 850}, {1024, 768}, {1280, 900}, {1920, 1080}} {
+				for _, dark := range []bool{false, true} {
+					p.Look(size[0], size[1], dark)
+					assert.Equal(t, true, p.Eval(`document.documentElement.scrollWidth <= innerWidth`), "%s at %d", name, size[0])
+					if dir := os.Getenv("LOCKLAB_SCREENSHOTS"); dir != "" {
+						require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("playground-%s-%d-dark=%v.png", name, size[0], dark)), p.Screenshot(), 0o644))
+					}
+				}
+			}
+		}
+		assert.Empty(t, p.Errors())
+	})
+
+	t.Run("axe finds nothing", func(t *testing.T) {
+		name := os.Getenv("LOCKLAB_AXE")
+		if name == "" {
+			t.Skip("LOCKLAB_AXE names no axe.min.js")
+		}
+		axe, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, place := range places() {
+			visit(p, file, place)
+			p.Eval(string(axe) + "; 0")
+			for _, dark := range []bool{false, true} {
+				p.Look(1280, 900, dark)
+				assert.Equal(t, "", p.Eval(`axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' ')).join('\n'))`), place)
+			}
+		}
+	})
+}
+
+// places are what the page can look like.
+func places() map[string]string {
+	paused := url.QueryEscape("call.0.0 serve.0.0 reply.0.0 time.1201.1.0 call.1.0 serve.1.0 reply.1.0")
+	return map[string]string{
+		"start": "", "walk": "#walk?lock=setpx-del&steps=" + paused, "beside": "#walk?lock=setpx-del&beside=setpx-lua&steps=" + paused,
+		"script": "#play?lock=setpx-del&beside=setpx-lua&scenario=pause-past-lease",
+	}
+}
