@@ -53,7 +53,9 @@ func (op *Operation) Lost(why string) {
 // Valid says, after a renewal in the background, that the hold is valid for so long from now.
 func (op *Operation) Valid(left time.Duration) {
 	until := time.Now().Add(left)
-	op.notice(func() map[string]any { return map[string]any{"valid": op.req.Handle, "valid_ms": time.Until(until).Seconds() * 1000} })
+	op.notice(func() map[string]any {
+		return map[string]any{"valid": op.req.Handle, "valid_ms": time.Until(until).Seconds() * 1000}
+	})
 }
 
 func (op *Operation) notice(fields func() map[string]any) {
