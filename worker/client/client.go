@@ -41,30 +41,30 @@ type Operation struct {
 	req    request
 	cancel context.CancelFunc
 	write  func(message any)
-	guard  sync.Mutex              // of the next one: no operation is answered while it is cancelled
-	kept   []func() map[string]any // notices, which come behind its answer: a hold must not end before it began; nil: it is answered
+	guard  sync.Mutex      // of the next one: no operation is answered while it is cancelled
+	kept   []func() fields // notices, which come behind its answer: a hold must not end before it began; nil: it is answered
 }
+
+type fields map[string]any
 
 // Lost says that the hold which began with this operation is over, as soon as that is known.
 func (op *Operation) Lost(why string) {
-	op.notice(func() map[string]any { return map[string]any{"lost": op.req.Handle, "hold": op.req.ID, "why": why} })
+	op.notice(func() fields { return fields{"lost": op.req.Handle, "hold": op.req.ID, "why": why} })
 }
 
 // Valid says, after a renewal in the background, that the hold is valid for so long from now.
 func (op *Operation) Valid(left time.Duration) {
 	until := time.Now().Add(left)
-	op.notice(func() map[string]any {
-		return map[string]any{"valid": op.req.Handle, "valid_ms": time.Until(until).Seconds() * 1000}
-	})
+	op.notice(func() fields { return fields{"valid": op.req.Handle, "valid_ms": float64(time.Until(until)) / 1e6} })
 }
 
-func (op *Operation) notice(fields func() map[string]any) {
+func (op *Operation) notice(what func() fields) {
 	op.guard.Lock()
 	defer op.guard.Unlock()
 	if op.kept != nil {
-		op.kept = append(op.kept, fields)
+		op.kept = append(op.kept, what)
 	} else { // at once: one of an earlier hold must not come within the next
-		op.write(fields())
+		op.write(what())
 	}
 }
 
@@ -77,8 +77,8 @@ func (op *Operation) end(done bool, err error, failed string) {
 		op.Answer["outcome"], op.Answer["error"] = failed, err.Error()
 	}
 	op.write(op.Answer)
-	for _, fields := range op.kept {
-		op.write(fields())
+	for _, what := range op.kept {
+		op.write(what())
 	}
 	op.kept = nil
 }
@@ -99,13 +99,12 @@ func Serve[L any](hello map[string]any, open func(Options) (L, error), verbs Ver
 	os.Exit(0) // whatever still waits for a reply is not waited for
 }
 
-// request is a request of the lab. JSON's names are these in any case, but where it is said.
+// request is a request of the lab. JSON's names are these in any case.
 type request struct {
 	ID, Op, Version                           int64
 	Do, Handle, Key, Wait, Workload, Resource string
 	Servers                                   []string
-	LeaseMS                                   float64 `json:"lease_ms"`
-	WithinMS                                  float64 `json:"within_ms"`
+	Lease_MS, Within_MS                       float64
 }
 
 // ServeOn is Serve on a connection to the lab. It returns when the lab ends the client, and then cancels what is under way.
@@ -129,7 +128,7 @@ func ServeOn[L any](in io.Reader, out io.Writer, hello map[string]any, open func
 			return err
 		}
 		op.Context, op.cancel = context.WithCancel(ctx)
-		op.Within, op.Answer, op.kept = time.Duration(op.req.WithinMS*1e6), map[string]any{"id": op.req.ID}, []func() map[string]any{}
+		op.Within, op.Answer, op.kept = time.Duration(op.req.Within_MS*1e6), map[string]any{"id": op.req.ID}, []func() fields{}
 		switch h := handles[op.req.Handle]; {
 		case op.req.Do == "init":
 			init, op.Answer["hello"] = op.req, hello
@@ -210,7 +209,7 @@ func add[L any](handles map[string]*handle, op *Operation, open func(Options) (L
 	h := &handle{resource: op.req.Resource, last: make(chan struct{}), close: op.cancel}
 	close(h.last)
 	fail := func(err error) error { h.close(); return err }
-	options := Options{Key: op.req.Key, Lease: time.Duration(op.req.LeaseMS * 1e6), Answer: op.Answer}
+	options := Options{Key: op.req.Key, Lease: time.Duration(op.req.Lease_MS * 1e6), Answer: op.Answer}
 	for _, server := range op.req.Servers {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
