@@ -32,7 +32,7 @@ func TestScreensFit(t *testing.T) {
 		run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
 		require.NotEmpty(t, stdout.String(), stderr.String())
 		for line := range strings.Lines(stdout.String()) {
-			line = strings.TrimSuffix(line, "\n")
+			line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), kept, "runs") // nothing folds a path
 			assert.LessOrEqual(t, utf8.RuneCountInString(line), usualWidth, "lab %s:\n%s", strings.Join(args, " "), line)
 		}
 	}
