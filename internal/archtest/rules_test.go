@@ -168,6 +168,7 @@ func rules() map[string]rule {
 		"internal/version":       {},
 		"internal/supervise":     {external: []string{"golang.org/x/sys"}},
 		"internal/cmd/reference": {own: []string{"checker", "faults", "impls", "internal/sim/reference/compare"}},
+		"internal/cmd/picture":   {own: []string{"checker", "history", "internal/lab", "internal/record", "internal/report", "internal/timeline"}},
 	}
 }
 

@@ -17,20 +17,20 @@ import (
 // raceLines is how many lines a race may have.
 const raceLines = 4
 
-// beat is something that happened in a race, in a few words.
-type beat struct {
-	at     time.Duration
-	last   time.Duration // when the last of it happened
-	client string        // who did it; empty: nobody
-	text   string
-	times  int // how often in a row
+// Beat is something that happened in a race, in a few words.
+type Beat struct {
+	At     time.Duration
+	Last   time.Duration // when the last of it happened
+	Client string        // who did it; empty: nobody
+	Text   string
+	Times  int // how often in a row
 }
 
-func (b beat) String() string {
-	if b.times > 1 {
-		return fmt.Sprintf("%s %d times", b.text, b.times)
+func (b Beat) String() string {
+	if b.Times > 1 {
+		return fmt.Sprintf("%s %d times", b.Text, b.Times)
 	}
-	return b.text
+	return b.Text
 }
 
 // Race is race for what is printed elsewhere.
@@ -38,21 +38,26 @@ func Race(cell record.Cell, events []history.Event, width int) []string {
 	return race(cell, events, width)
 }
 
-// race shows how a cell came to its worst anomaly, in a few lines.
-func race(cell record.Cell, events []history.Event, width int) []string {
+// Beats is how a cell came to its worst anomaly.
+func Beats(cell record.Cell, events []history.Event) []Beat {
 	if len(cell.Verdict.Anomalies) == 0 || len(events) == 0 {
 		return nil
 	}
 	worst := slices.MinFunc(cell.Verdict.Anomalies, func(a, b checker.Anomaly) int {
 		return cmp.Or(gravity(a.Name)-gravity(b.Name), cmp.Compare(a.At, b.At))
 	})
-	beats := newChart(events).beats(worst)
+	return newChart(events).beats(worst)
+}
+
+// race is Beats in a few lines.
+func race(cell record.Cell, events []history.Event, width int) []string {
+	beats := Beats(cell, events)
 	for len(beats) > raceLines {
 		beats = mergeTwo(beats, width-len("   0.000s  ; "))
 	}
 	var lines []string
 	for _, b := range beats {
-		lines = append(lines, clip(fmt.Sprintf("%8.3fs  %s", (b.at-events[0].At).Seconds(), clean(b.String())), width))
+		lines = append(lines, clip(fmt.Sprintf("%8.3fs  %s", (b.At-events[0].At).Seconds(), clean(b.String())), width))
 	}
 	return lines
 }
@@ -67,22 +72,22 @@ func gravity(name checker.Name) int {
 }
 
 // beats are what matters of a history up to an anomaly: grants, work and releases of its clients, faults, and leases that ended.
-func (t *chart) beats(a checker.Anomaly) []beat {
-	var beats []beat
-	add := func(b beat) {
-		if last := len(beats) - 1; last >= 0 && beats[last].text == b.text && b.client != "" {
-			beats[last].times++
-			beats[last].last = b.at
+func (t *chart) beats(a checker.Anomaly) []Beat {
+	var beats []Beat
+	add := func(b Beat) {
+		if last := len(beats) - 1; last >= 0 && beats[last].Text == b.Text && b.Client != "" {
+			beats[last].Times++
+			beats[last].Last = b.At
 			return
 		}
-		b.times, b.last = 1, b.at
+		b.Times, b.Last = 1, b.At
 		beats = append(beats, b)
 	}
 	moments := t.moments
 	for i, e := range t.events {
 		for len(moments) > 0 && moments[0].Pos < float64(i) {
 			if moments[0].At <= a.At && slices.Contains(t.servers, moments[0].Lane) {
-				add(beat{at: moments[0].At, text: "the lease ends"})
+				add(Beat{At: moments[0].At, Text: "the lease ends"})
 			}
 			moments = moments[1:]
 		}
@@ -90,7 +95,7 @@ func (t *chart) beats(a checker.Anomaly) []beat {
 			break
 		}
 		if text := t.beat(e, a); text != "" {
-			add(beat{at: e.At, client: t.laneOf(e), text: text})
+			add(Beat{At: e.At, Client: t.laneOf(e), Text: text})
 		}
 	}
 	return beats
@@ -132,19 +137,19 @@ func faultBeat(who string, f *history.Fault) string {
 }
 
 // mergeTwo joins the two neighbours that are closest in time, of those that fit on a line.
-func mergeTwo(beats []beat, room int) []beat {
+func mergeTwo(beats []Beat, room int) []Beat {
 	best, least := 0, time.Duration(math.MaxInt64)
 	for i := range len(beats) - 1 {
 		fits := len([]rune(beats[i].String()+beats[i+1].String())) <= room
-		if gap := beats[i+1].at - beats[i].last; fits && gap < least {
+		if gap := beats[i+1].At - beats[i].Last; fits && gap < least {
 			best, least = i, gap
 		}
 	}
 	first, second := beats[best], beats[best+1]
 	text := second.String()
-	if first.client != "" && first.client == second.client {
-		text = strings.TrimPrefix(strings.TrimPrefix(text, second.client+": "), second.client+" ")
+	if first.Client != "" && first.Client == second.Client {
+		text = strings.TrimPrefix(strings.TrimPrefix(text, second.Client+": "), second.Client+" ")
 	}
-	merged := beat{at: first.at, last: second.last, client: second.client, text: first.String() + "; " + text, times: 1}
+	merged := Beat{At: first.At, Last: second.Last, Client: second.Client, Text: first.String() + "; " + text, Times: 1}
 	return slices.Replace(beats, best, best+2, merged)
 }
