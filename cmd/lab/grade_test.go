@@ -23,6 +23,7 @@ const gradesAtOnce = 4
 // TestExercises: of each exercise the broken lock is caught, the solution survives all chapters, and the common mistake does not, in Python and in Go.
 func TestExercises(t *testing.T) {
 	needs.Long(t, "the exercises, with their solutions and common mistakes")
+	t.Parallel()
 	python, dir := needs.RedisPy(t), exercisesDir(t)
 	var all []graded
 	for _, exercise := range grade.Exercises() {
@@ -41,6 +42,7 @@ func TestExercises(t *testing.T) {
 // TestLocksThatCheat: a lock that locks nothing, or gets nothing done, is not passed, whatever the exercise.
 func TestLocksThatCheat(t *testing.T) {
 	needs.Long(t, "clients that want to be passed without a lock")
+	t.Parallel()
 	python := needs.RedisPy(t)
 	var all []graded
 	for what, lock := range map[string]string{
@@ -81,6 +83,7 @@ locklab.serve(Lock, name="mylock")
 // TestExerciseInGo: what --new writes in Go can be built and graded, in a module of its own.
 func TestExerciseInGo(t *testing.T) {
 	needs.Long(t, "an exercise begun in Go")
+	t.Parallel()
 	dir := t.TempDir()
 	labIn(t, dir, "grade", "crash", "--new", "mylock", "--language", "go")
 	build := exec.Command("go", "build", "-mod=mod", "-o", "client", ".")
@@ -99,6 +102,7 @@ func TestListOfExercisesInDocs(t *testing.T) {
 // TestGradeInDocs: docs/exercises.md shows what the grade of a broken lock prints.
 func TestGradeInDocs(t *testing.T) {
 	needs.Long(t, "an exercise begun in Python, as docs/exercises.md shows it")
+	t.Parallel()
 	python, dir := needs.RedisPy(t), t.TempDir()
 	labIn(t, dir, "grade", "crash", "--new", "mylock")
 	out := labIn(t, dir, "grade", "crash", "--", python, "mylock/client.py")
@@ -116,7 +120,7 @@ func exercisesPage(t *testing.T) string {
 func labIn(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "lab", args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "COLUMNS=100", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "COLUMNS=80", "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != codeSurprise { // a lock that does not survive

@@ -232,7 +232,9 @@ func TestCounterexamplesAndTwoRuns(t *testing.T) {
 				open(p, url, "")
 				assert.Equal(t, true, p.Eval(`document.documentElement.scrollWidth <= innerWidth`), "%s at %d", name, size[0])
 				keep(t, p, fmt.Sprintf("%s-%d-dark=%v.png", name, size[0], dark))
-				examine(t, p, name)
+				if size[0] == 1280 {
+					examine(t, p, name)
+				}
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func visit(p *browser.Page, file, place string) {
 }
 
 // mostSearched is how many states a search may have that is also made in the page, where it takes several times as long as outside.
-const mostSearched = 20_000
+const mostSearched = 3_000
 
 // searched waits until a search has ended, for as long as it goes on: several minutes at most.
 func searched(p *browser.Page) {
