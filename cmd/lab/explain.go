@@ -60,7 +60,7 @@ surprise, or else the first. With --json it leaves out no event.`,
 			collectMore()
 			run, err := readRun(args[0])
 			if err != nil {
-				return unknownRun(args[0], err)
+				return unknownRun(strings.Join(args, " "), err)
 			}
 			names := args[1:]
 			if len(names) == 0 && len(run.Cells) > 1 {
