@@ -347,7 +347,7 @@ func TestListedCommandsBegin(t *testing.T) {
 	_, script, _ := strings.Cut(string(readme), "```lab\n")
 	script, _, _ = strings.Cut(script, "```")
 	require.NoError(t, os.WriteFile("race.lab", []byte(script), 0o644))
-	missing, started := regexp.MustCompile(`no such file|nothing to shrink|no run there|unknown cell|No module named|not found`), 0
+	missing, started := regexp.MustCompile(`no such file|nothing to shrink|no run there|no run and no name|unknown cell|No module named|not found`), 0
 	turns := make(chan struct{}, 6)
 	var all sync.WaitGroup
 	defer all.Wait()

@@ -23,22 +23,24 @@ func newExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain NAME|DIR [LOCK/SCENARIO]",
 		Short: "Explain a name, or what happened in a cell of a run",
-		Long: `Explain says of a name that "lab list" prints what it is: an anomaly, a fault, a
-lock, a scenario, a promise, a source, an exit code, a verdict, a workload, a
-capability that faults need, or a word of a script. It plays the shortest cell
-that shows it in the model, and says why that happens, which locks stop it by
-the reviewed matrix, and which only seem to. A name that several things have is
-looked for in that order; KIND/NAME names one of the others, as in
-fault/clock-ahead. With --json it prints all that is known.
+		Long: `Explain explains a name that "lab list" prints: an anomaly, a fault, a lock, a
+scenario, a promise, a source, an exit code, a verdict, a workload, a capability
+that faults need, or a word of a script.
 
-A directory that has a run is no name. Explain then prints one cell of that run:
-what went wrong in one sentence, then step by step, with a lane for each client,
+It plays a short cell in the model that shows the thing. It says why that
+happens, which locks stop it by the reviewed matrix, and which only seem to. If
+things of several kinds have the name, the kind that comes first in the list
+above is explained; KIND/NAME chooses another one, as in scenario/clock-ahead.
+With --json it prints all that is known.
+
+If the argument is the directory of a run, explain prints one cell of that run:
+what went wrong in one sentence, then every step, with a lane for each client,
 operations, faults, the commands that reached the server, and what each did to
 the lock. Each anomaly names the events that show it, and what it follows from.
 
-Without a cell, it prints the one that tells most: a surprise, if there is one.
-Of a cell that was run several times, it prints the first round that was a
-surprise, or else the first. With --json it leaves out no event.`,
+Without LOCK/SCENARIO it prints a surprise, if the run has one, or else another
+telling cell. Without --round it prints the first round that was a surprise, or
+else the first round. With --json it leaves out no event.`,
 		Example: `  lab explain double-holder
   lab explain setpx-lua
   lab explain scenario/clock-ahead
@@ -60,7 +62,7 @@ surprise, or else the first. With --json it leaves out no event.`,
 			collectMore()
 			run, err := readRun(args[0])
 			if err != nil {
-				return unknownRun(args[0], err)
+				return unknownRun(strings.Join(args, " "), err)
 			}
 			names := args[1:]
 			if len(names) == 0 && len(run.Cells) > 1 {

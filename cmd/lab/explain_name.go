@@ -163,15 +163,15 @@ func (s *nameScreen) repairs(e *explain.Entry) {
 	many := e.Scenarios > 1
 	scope := "that scenario"
 	if many {
-		scope = fmt.Sprintf("all of the %d scenarios about it", e.Scenarios)
+		scope = fmt.Sprintf("all %d scenarios about it", e.Scenarios)
 	}
 	switch {
 	case len(e.Stops) > 0 && many:
-		s.fill("  ", fmt.Sprintf("In %s that apply to it: %s.", scope, locksOf(e.Stops, func(stop reasons.Stop) string { return fmt.Sprintf("%s (%d)", stop.Lock, stop.Of) })), maxLines)
+		s.fill("  ", fmt.Sprintf("In %s, as far as they fit the lock: %s.", scope, locksOf(e.Stops, func(stop reasons.Stop) string { return fmt.Sprintf("%s (%d)", stop.Lock, stop.Of) })), maxLines)
 	case len(e.Stops) > 0:
 		s.fill("  ", fmt.Sprintf("In %s: %s.", scope, locksOf(e.Stops, func(stop reasons.Stop) string { return stop.Lock })), maxLines)
 	case len(e.Best) > 0 && many:
-		s.fill("  ", fmt.Sprintf("No lock without a known bug, in %s. Most: %s.", scope, locksOf(e.Best, func(stop reasons.Stop) string {
+		s.fill("  ", fmt.Sprintf("No lock without a known bug, in %s. The best: %s.", scope, locksOf(e.Best, func(stop reasons.Stop) string {
 			return fmt.Sprintf("%s (%d of %d)", stop.Lock, stop.Withstands, stop.Of)
 		})), maxLines)
 	default:

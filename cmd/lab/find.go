@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/explain"
 	"github.com/locklab/locklab/internal/find"
 	"github.com/locklab/locklab/internal/sources"
 	"github.com/locklab/locklab/internal/spelling"
@@ -185,11 +186,22 @@ func suggestion(name, title string) []string {
 	return strings.Split("  "+strings.Join(lines, "\n    "), "\n")
 }
 
-// unknownRun is the error for what is no run. A word may lead to the scenario that is meant, which has to be run first.
+// unknownRun is the error of explain for what is neither a run nor a name: a misspelt name leads to the name, a word to a scenario about it.
 func unknownRun(name string, err error) error {
 	var none *usageError
 	if _, exists := os.Stat(name); exists == nil || !errors.As(err, &none) || strings.ContainsAny(name, `/\.`) {
 		return err
+	}
+	explained, failed := explain.New()
+	if failed != nil {
+		return failed
+	}
+	var names []string
+	for _, n := range explained.Names() {
+		names = append(names, n.Name)
+	}
+	if near := spelling.Nearest(name, names); near != "" && !isPart(name, near) {
+		return usagef("no run and no name %q; did you mean %q?", name, near)
 	}
 	index, failed := findIndex()
 	if failed != nil {
@@ -197,13 +209,13 @@ func unknownRun(name string, err error) error {
 	}
 	hits := index.Find(name)
 	if len(hits) == 0 {
-		return err
+		return usagef("no run and no name %q; lab list prints the names, and a run is a directory, for example runs/latest", name)
 	}
-	lines := []string{fmt.Sprintf("no run %q; run a scenario first. Did you mean:", name)}
+	lines := []string{fmt.Sprintf("no run and no name %q. Did you mean:", name)}
 	for _, hit := range hits[:min(maxSuggested, len(hits))] {
 		lines = append(lines, suggestion(hit.Scenario, hit.Title)...)
 	}
-	return usagef("%s\n  %s run %s", strings.Join(lines, "\n"), invocation(os.Args[0]), hits[0].Scenario)
+	return usagef("%s\n  %s explain %s", strings.Join(lines, "\n"), invocation(os.Args[0]), hits[0].Scenario)
 }
 
 // unknownCell is the error for a cell that a run does not have: the scenario may be meant by its words.

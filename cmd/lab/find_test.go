@@ -140,7 +140,7 @@ func TestUnknownNamesLeadToTheScenario(t *testing.T) {
 	for _, test := range []struct{ command, word, scenario string }{
 		{"run", "kleppmann", "pause-past-lease"},
 		{"run", "failover", "fail-over-before-replication"},
-		{"explain", "failover", "fail-over-before-replication"},
+		{"explain", "oversold", "last-item-two-requests"},
 		{"explain", "超卖", ""},
 	} {
 		var stdout, stderr bytes.Buffer
@@ -149,15 +149,21 @@ func TestUnknownNamesLeadToTheScenario(t *testing.T) {
 		assert.Contains(t, strings.ToLower(stderr.String()), "did you mean")
 		assert.Contains(t, stderr.String(), "\nlab:   "+test.scenario)
 		if test.command == "explain" {
-			assert.Contains(t, stderr.String(), " run "+test.scenario, "the command that makes it explainable")
+			assert.Contains(t, stderr.String(), " explain "+test.scenario)
 		}
 		for line := range strings.Lines(stderr.String()) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(line), usualWidth+1, line)
 		}
 	}
-	for _, word := range []string{"xyzzy", "no/kleppmann", "kleppmann.json"} {
+	for word, said := range map[string]string{
+		"no/kleppmann":   "no run there: no/kleppmann",
+		"kleppmann.json": "no run there: kleppmann.json",
+		"xyzzy":          `no run and no name "xyzzy"`,
+		"failover":       `no run and no name "failover"; did you mean "fail-over"?`,
+		"wrongful-delet": `did you mean "wrongful-delete"?`,
+	} {
 		var stdout, stderr bytes.Buffer
 		assert.Equal(t, codeUsage, run(t.Context(), []string{"explain", word}, strings.NewReader(""), &stdout, &stderr))
-		assert.Contains(t, stderr.String(), "no run there: "+word)
+		assert.Contains(t, stderr.String(), said)
 	}
 }

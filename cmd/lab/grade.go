@@ -45,8 +45,8 @@ token. Without arguments it lists them; with the name of an exercise it prints
 the task; --new copies the broken lock into a directory of yours.
 
 With a client it plays the scenarios of the course up to that exercise, and says
-which chapters the lock survives. Of what it does not survive it says what
-happened, and gives a hint. A client may be in any language (docs/protocol.md).
+which chapters the lock survives. For each failure it says what happened, and
+gives a hint. A client may be in any language (docs/protocol.md).
 
 The exit code is 0 if the lock survives all chapters of the exercise, 1 if not,
 and 2 if the machine was too slow to tell.`,

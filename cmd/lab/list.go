@@ -28,7 +28,7 @@ func newList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list WHAT",
-		Short: "List locks, scenarios, anomalies, faults and whatever else there is",
+		Short: "List locks, scenarios, anomalies, faults and all other names",
 		Long: `List prints a table of WHAT: locks, scenarios, workloads, anomalies, faults or
 promises that the lab knows; words of the script language, each with a scenario
 that uses it; sources: the articles and threads that all this comes from; or

@@ -22,9 +22,9 @@ func newOpen() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "open [RUN]",
 		Short: "Open the report of a run in a browser",
-		Long: `Open opens the report of a run, or the newest one in runs/, with the program
-that the system has for pages. It prints where the report is; into a pipe it
-does no more than that.`,
+		Long: `Open opens the report of a run in the browser, by default that of the newest run
+in runs/. It prints the path of the report. If stdout is a pipe or a file, it
+only prints the path.`,
 		Example: `  lab open
   lab open runs/latest
   lab open --no-open`,

@@ -34,13 +34,12 @@ func newServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [RUN]...",
 		Short: "Show runs in a browser, and run scenarios and storms from there",
-		Long: `Serve prints an address of this machine and opens it in a browser: the runs in
-runs/, or those that are named, each with its page, and a button that runs a
-scenario or a storm and shows it while it runs. What is run there is kept like
-any other run.
+		Long: `Serve shows runs in a browser: those in runs/, or those that are named. A button
+starts a scenario or a storm and shows it while it runs. The results are kept
+like those of any other run.
 
-Only programs on this machine reach it, and only with the token in the address.
-Ctrl-C ends it, and what it runs.`,
+It prints its address and opens it. Only programs on this machine reach it, and
+only with the token in the address. Ctrl-C ends it, and what it runs.`,
 		Example: `  lab serve
   lab serve runs/latest
   lab serve --server redis-server

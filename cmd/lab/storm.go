@@ -35,8 +35,8 @@ func newStorm() *cobra.Command {
 faults strike. Then all faults end, and every client must acquire once more.
 
 The history is judged by the promises on the lock's card: a sound lock must keep
-them, a broken one must be caught. What a lock shows beyond its promises is
-named and is no surprise.
+them, and a broken one must break one. Other anomalies are named, and are no
+surprise.
 
 A client of your own (--client) is judged by the promises in its hello. A lock
 on several servers gets as many as it asks for there, or as --servers says.

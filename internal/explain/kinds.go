@@ -145,7 +145,9 @@ func (x *Index) source(e *Entry) reasons.Group {
 		from[c.Script] = true
 		if told == nil {
 			told = c
-			e.Why = append(e.Why, "It tells of this: "+sentence(strings.TrimPrefix(row.What, "★ ")))
+			if t.Lines == nil {
+				e.Why = append(e.Why, "Shown here: "+sentence(strings.TrimPrefix(row.What, "★ ")))
+			}
 		}
 	}
 	for _, spec := range x.Locks {

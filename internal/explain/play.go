@@ -54,7 +54,7 @@ func Play(ctx context.Context, e *Entry) (*Story, error) {
 	told := story.Of(s.Verdict, s.Events)
 	s.Finding = told.Finding
 	if e.Kind == Promise && told.Breaks != "" {
-		s.Finding += fmt.Sprintf(" A lock that promises %s breaks its promise so.", told.Breaks)
+		s.Finding += fmt.Sprintf(" A lock that promises %s must not do this.", told.Breaks)
 	}
 	return s, nil
 }

@@ -152,7 +152,7 @@ func chapters() []Chapter {
 			{Scenario: "take-turns", Hint: "No fault strikes here. Look at what acquire sends when another client holds the lock: a client that is refused must leave that lock as it is."},
 		}},
 		{3, "a crash", []Trial{
-			{Scenario: "holder-crashes", Hint: "A process that was killed sends nothing any more. Who else can end its lock, and when must it be told to? Can a client that waits put that end off?"},
+			{Scenario: "holder-crashes", Hint: "A process that was killed sends nothing any more. Who else can end its lock, and when must the client have asked for that? Can a waiting client delay that end?"},
 		}},
 		{4, "expiry in a second command", []Trial{
 			{Scenario: "crash-between-setnx-and-expire", Hint: "A process can be killed between any two of its commands. Is there a moment at which the lock is there, and has no end?"},
@@ -165,13 +165,13 @@ func chapters() []Chapter {
 			{Scenario: "cut-off-past-lease", Tolerated: pastLease(checker.WrongfulRenew), Hint: "A release can arrive when the lock is another client's. By what can the server tell whose lock it is about to delete?"},
 		}},
 		{6, "a token, checked and then deleted", []Trial{
-			{Scenario: "stopped-between-check-and-delete", Hint: "Between two commands of a client another one can acquire the lock, and what the first command told is no longer true. Who can compare and delete with nothing in between?"},
+			{Scenario: "stopped-between-check-and-delete", Hint: "Between two commands of a client another one can acquire the lock, and the answer to the first command is no longer true. Who can compare and delete with nothing in between?"},
 		}},
 		{9, "the watchdog", []Trial{
 			{Scenario: "work-longer-than-lease", Hint: "While its holder's process runs, the lock must not end: something has to prolong the lease, well before it is over, again and again."},
-			{Scenario: "cut-off-past-lease", Hint: "C1 is told nothing while it is cut off, and its lease ends. By its own clock it can know how long its hold is valid: acquire and each renewal can say so (valid_ms and the notices in docs/protocol.md). And what may a renewal do when the lock is another client's by now?"},
+			{Scenario: "cut-off-past-lease", Hint: "C1 gets no answer while it is cut off, and its lease ends. By its own clock it can know how long its hold is valid: acquire and each renewal can say so (valid_ms and the notices in docs/protocol.md). And what may a renewal do when the lock is another client's by now?"},
 			{Scenario: "renewal-after-release", Hint: "A renewal that was sent before the release can arrive when the next client holds the lock. What has to be true at that moment, and who can look at it with nothing in between?"},
-			{Scenario: "release-lost-while-renewing", Hint: "The release never reached the server. Whoever has called it does not want the lock any more: does the renewal go on?"},
+			{Scenario: "release-lost-while-renewing", Hint: "The release never reached the server. Its caller does not need the lock any more. Does the renewal go on?"},
 		}},
 		{10, "a pause, and fencing", []Trial{
 			{Scenario: "pause-past-lease", Tolerated: []checker.Name{checker.DoubleHolder}, Hint: "No lock stops a write that is on its way. The store can refuse it, if it sees that a later holder has written: each grant needs a number that is greater than all before it (fence in docs/protocol.md)."},

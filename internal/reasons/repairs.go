@@ -39,9 +39,9 @@ func (s Seem) String() string {
 		shows.Anomalies = append(shows.Anomalies, checker.Anomaly{Name: name})
 	}
 	if s.Here {
-		return fmt.Sprintf("%s: less, but still %s", s.Lock, shows)
+		return fmt.Sprintf("%s: shows less, but still %s", s.Lock, shows)
 	}
-	return fmt.Sprintf("%s: not here, but %s in %s", s.Lock, shows, s.Scenario)
+	return fmt.Sprintf("%s: withstands this, but shows %s in %s", s.Lock, shows, s.Scenario)
 }
 
 // Seen is what came of a lock in a scenario of a run.

@@ -44,7 +44,7 @@ func TestSurprisesOfOneCause(t *testing.T) {
      lab explain runs/x mine/scenario-7
      also scenario-6, scenario-5, scenario-4, scenario-3, scenario-2, scenario-1, scenario-0
 Others
-  !! mine/crash                          stuck-lock; breaks crash-safe; expected that no promise is broken (promises)
+  !! mine/crash                          stuck-lock; breaks crash-safe; expected no broken promise (promises)
      lab explain runs/x mine/crash
 
 `, list)

@@ -84,10 +84,16 @@ func (t *chart) beats(a checker.Anomaly) []Beat {
 		beats = append(beats, b)
 	}
 	moments := t.moments
+	lockServers := slices.DeleteFunc(slices.Clone(t.servers), func(server string) bool { return server == history.Resource })
+	several := len(lockServers) > 1
 	for i, e := range t.events {
 		for len(moments) > 0 && moments[0].Pos < float64(i) {
 			if moments[0].At <= a.At && slices.Contains(t.servers, moments[0].Lane) {
-				add(Beat{At: moments[0].At, Text: "the lease ends"})
+				text := "the lease ends"
+				if several {
+					text += " on " + moments[0].Lane
+				}
+				add(Beat{At: moments[0].At, Text: text})
 			}
 			moments = moments[1:]
 		}

@@ -62,6 +62,9 @@ func outcome(c record.Cell) string {
 		}
 		return clean(strings.ReplaceAll(c.Failure, "\n", "; "))
 	case statusSurprise, statusKnown:
+		if c.Storm != nil && c.Verdict.Kind == checker.Safe && c.Expected.By == record.ByPromises {
+			return clean(fmt.Sprintf("%s; the known bug was not hit in %s; use a longer --for, or --count", found(c), duration(c.Took)))
+		}
 		return clean(fmt.Sprintf("%s%s; expected %s (%s)", found(c), brokenPromises(c.Verdict), expectation(c.Expected), author(c.Expected)))
 	}
 	return clean(found(c))
@@ -166,9 +169,9 @@ func expectation(e record.Expectation) string {
 	case e.By != record.ByPromises:
 		return e.Verdict.String()
 	case e.Verdict.Kind == checker.Broken:
-		return "that it is caught"
+		return "a broken promise"
 	}
-	return "that no promise is broken"
+	return "no broken promise"
 }
 
 // author is who says what is expected.

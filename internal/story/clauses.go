@@ -39,7 +39,7 @@ func (t *teller) cause(a checker.Anomaly) string {
 	case checker.GhostLock:
 		return fmt.Sprintf("%s has the lock on the server and does not know it: its acquire had ended without the lock", who)
 	case checker.StuckLock:
-		return fmt.Sprintf("nobody held the lock, and %s was refused all the same%s", who, t.leftBy(a))
+		return fmt.Sprintf("%s was refused although no client held the lock%s", who, t.leftBy(a))
 	case checker.Unreleasable:
 		return fmt.Sprintf("%s released its lock, and the lock stayed", who)
 	case checker.FalseAlarm:
@@ -70,7 +70,7 @@ func (t *teller) so(cause, came checker.Anomaly) string {
 	case checker.EarlyGrant:
 		return fmt.Sprintf(", so %s got what %s still had", who, whom)
 	case checker.StuckLock:
-		return fmt.Sprintf(", so %s was refused though nobody held it", who)
+		return fmt.Sprintf(", so %s was refused although no client held it", who)
 	case checker.Unreleasable:
 		return fmt.Sprintf(", so %s could not release it", who)
 	case checker.StaleWrite:
@@ -248,8 +248,8 @@ func (t *teller) leftBy(a checker.Anomaly) string {
 	}
 	for n := range t.Faults {
 		if f := &t.Faults[n]; f.Hits(whom) && (f.Kind == faults.Crash || f.Kind == faults.ThreadDeath) && f.Began <= a.At {
-			return fmt.Sprintf(": %s had died with it", whom)
+			return fmt.Sprintf(": %s had died without releasing it", whom)
 		}
 	}
-	return fmt.Sprintf(": %s had left it behind", whom)
+	return fmt.Sprintf(": %s had left it locked", whom)
 }

@@ -77,7 +77,7 @@ func TestFromTheMatrixThroughACellAndBack(t *testing.T) {
 	}
 	for place, parts := range map[string][]string{
 		".head":      {"two clients held the lock at the same time. A hold ends when its client learns"},
-		".explained": {"pause: a client's process is stopped", "What stops it: no lock of this run", "setnx-del: not here, but stuck-lock in holder-crashes.", "fenced: less, but still double-holder."},
+		".explained": {"pause: a client's process is stopped", "What stops it: no lock of this run", "setnx-del: withstands this, but shows stuck-lock in holder-crashes.", "fenced: shows less, but still double-holder."},
 	} {
 		for _, part := range parts {
 			assert.Contains(t, p.Eval(`document.querySelector('`+place+`').textContent`), part)
