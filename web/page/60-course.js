@@ -38,6 +38,7 @@ const course = {
     if (focused === document.body || $('course').contains(focused)) $('back').focus(); // the link that was followed is gone
   },
 
+  // show draws the chapter, if another is drawn, and goes to the place.
   show(s) {
     const {chapters, lang, number} = this.of(s), n = Math.max(0, number), chapter = chapters[n];
     if (number < 0) trouble(`There is no chapter ${s.chapter}.`);
@@ -71,7 +72,7 @@ const course = {
   follow() {
     const s = page.state;
     if (!s || s.mode !== 'read' || Math.abs(scrollY - this.placed) < 2) return;
-    const above = [...$('text').querySelectorAll('[id]')].filter(e => e.getBoundingClientRect().top < innerHeight / 5), at = above.length ? above[above.length - 1].id : '';
+    const above = [...$('text').querySelectorAll('[id]')].filter(e => e.getBoundingClientRect().top < TOP), at = above.length ? above[above.length - 1].id : '';
     if (at !== s.at) this.mark(at);
   },
 
@@ -96,6 +97,9 @@ const course = {
     this.mark(command.id);
   },
 };
+
+// TOP is how near to the top of the window, in pixels, a place has been reached.
+const TOP = 40;
 
 const TONGUES = {en: 'English', 'zh-CN': '中文'};
 
