@@ -185,6 +185,7 @@ async function main() {
   page.faults = new Map(all.faults.map(f => [f.kind, f.does]));
   page.anomalies = new Map(all.anomalies.map(a => [a.name, a.meaning]));
   page.scenarios = all.scenarios;
+  keyNames.set('k', 'lock'); // the explorer's one key
   await course.init();
   editor.init();
   listen();

@@ -277,7 +277,7 @@ func places() map[string]string {
 	paused := url.QueryEscape("call.0.0 serve.0.0 reply.0.0 time.1201.1.0 call.1.0 serve.1.0 reply.1.0")
 	return map[string]string{
 		"start": "", "walk": "#walk?lock=setpx-del&steps=" + paused, "beside": "#walk?lock=setpx-del&beside=setpx-lua&steps=" + paused,
-		"course": "#read", "chapter": "#read?chapter=05-set-nx-px", "cells": "#read?chapter=which-lock&lang=zh-CN&at=c1", "played": "#play?lock=none&scenario=last-item-two-requests&chapter=01-no-lock&at=c1",
+		"course": "#read", "cells": "#read?chapter=which-lock&lang=zh-CN&at=c1",
 		"script": "#play?lock=setpx-del&beside=setpx-lua&scenario=pause-past-lease",
 	}
 }
