@@ -113,24 +113,24 @@ func TestLinks(t *testing.T) {
 // TestText: what the chapters' text may have, and nothing of it becomes markup.
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
-		"a <b> & `*x* <i>`":             "<p>a &lt;b&gt; &amp; <code>*x* &lt;i&gt;</code></p>\n",
-		"**a `b`** and *c*, 2 * 3 * 4":  "<p><strong>a <code>b</code></strong> and <em>c</em>, 2 * 3 * 4</p>\n",
-		"one\ntwo":                      "<p>one\ntwo</p>\n",
-		"- a\n  b\n- c":                 "<ul>\n<li>a\n  b</li>\n<li>c</li>\n</ul>\n",
-		"|a|b|\n|-|-|\n|1|*2*|":         "<div class=\"wide\" tabindex=\"0\"><table>\n<tr><th>a</th><th>b</th></tr>\n<tr><td>1</td><td><em>2</em></td></tr>\n</table></div>\n",
-		"## B":                          "<h3 id=\"s1\" tabindex=\"-1\">B</h3>\n",
-		"```go\nif a < b {\n\n}\n```":   "<pre tabindex=\"0\">if a &lt; b {\n\n}</pre>\n",
-		"[it](a.md), [b.md](../b.md)":   `<p><a href="#read?chapter=a">it</a>, <code>docs/b.md</code></p>` + "\n",
-		"[the *b*](../b.md), [x](y.go)": `<p>the <em>b</em> (<code>docs/b.md</code>), x (<code>docs/course/y.go</code>)</p>` + "\n",
+		"a <b> & `*x* <i>`":                     "<p>a &lt;b&gt; &amp; <code>*x* &lt;i&gt;</code></p>\n",
+		"**a `b`** and *c*, 2 * 3 * 4":          "<p><strong>a <code>b</code></strong> and <em>c</em>, 2 * 3 * 4</p>\n",
+		"one\ntwo":                              "<p>one\ntwo</p>\n",
+		"- a\n  b\n- c":                         "<ul>\n<li>a\n  b</li>\n<li>c</li>\n</ul>\n",
+		"|a|b|\n|-|-|\n|1|*2*|":                 "<div class=\"wide\" tabindex=\"0\"><table>\n<tr><th>a</th><th>b</th></tr>\n<tr><td>1</td><td><em>2</em></td></tr>\n</table></div>\n",
+		"## B":                                  "<h3 id=\"s1\" tabindex=\"-1\">B</h3>\n",
+		"```go\nif a < b {\n\n}\n```":           "<pre tabindex=\"0\">if a &lt; b {\n\n}</pre>\n",
+		"[it](a.md), [choose.md](../choose.md)": `<p><a href="#read?chapter=a">it</a>, <code>docs/choose.md</code></p>` + "\n",
+		"[the *b*](../choose.md), [x](y.go)":    `<p>the <em>b</em> (<code>docs/choose.md</code>), x (<code>docs/course/y.go</code>)</p>` + "\n",
 	} {
 		all, err := course.Read(fstest.MapFS{"zh-CN/a.md": {Data: []byte("# A")}, "a.md": {Data: []byte("# A\n\n" + text + "\n")}})
 		require.NoError(t, err)
 		assert.Equal(t, "<h2 tabindex=\"-1\">A</h2>\n"+want, all[0].HTML, text)
 	}
 	for text, want := range map[string]string{
-		"1. one":         "docs/course/a.md: line 3: chapters have headings",
+		"1. one":         "course/a.md: line 3: chapters have headings",
 		"```\nno end":    "line 3: this code does not end",
-		"[x](gone.md)":   "links to docs/course/gone.md, which is no chapter",
+		"[x](gone.md)":   "course/gone.md, which is no chapter",
 		"|a|\n|1|":       "a table without its heading",
 		"![a](b.png)":    "this is none: ![a](b.png)",
 		"- a\n\n### Sub": "line 5",
