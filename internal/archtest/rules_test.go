@@ -126,8 +126,9 @@ func rules() map[string]rule {
 			"checker", "faults", "history", "impls", "internal/report/web/encode", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/sim", "internal/sim/explore", "internal/sim/points",
 			"internal/sim/trace", "internal/story", "internal/timeline",
 		}, pure: true, scripted: true},
-		"web/wasm":  {own: []string{"internal/sim/explore", "web/internal/playground"}},
-		"web/build": {own: []string{"internal/report/web"}},
+		"web/wasm":            {own: []string{"internal/sim/explore", "web/internal/playground"}},
+		"web/build":           {own: []string{"internal/report/web", "web/internal/course"}},
+		"web/internal/course": {pure: true, scripted: true},
 		"cmd/lab": {
 			own: []string{
 				"internal/serve", "internal/report/web",

@@ -20,6 +20,7 @@ import (
 	"text/template"
 
 	"github.com/locklab/locklab/internal/report/web"
+	"github.com/locklab/locklab/web/internal/course"
 )
 
 func main() {
@@ -36,7 +37,7 @@ func main() {
 const pageFile = "index.html"
 
 // parts are what the page is made of.
-type parts struct{ Style, Script, Worker, Sources, Wasm string }
+type parts struct{ Style, Script, Worker, Sources, Course, Wasm string }
 
 // build writes the page, and returns its size.
 func build(out string) (int, error) {
@@ -45,7 +46,7 @@ func build(out string) (int, error) {
 		return 0, err
 	}
 	var p parts
-	for _, make := range []func(*parts, string) error{assets, worker, sources, wasm} {
+	for _, make := range []func(*parts, string) error{assets, worker, sources, chapters, wasm} {
 		if err := make(&p, root); err != nil {
 			return 0, err
 		}
@@ -127,6 +128,19 @@ func sources(p *parts, root string) error {
 	text, err := json.Marshal(all)
 	if err == nil {
 		p.Sources, err = packed(text)
+	}
+	return err
+}
+
+// chapters are those of the course.
+func chapters(p *parts, root string) error {
+	all, err := course.Read(os.DirFS(filepath.Join(root, "docs", "course")))
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(all)
+	if err == nil {
+		p.Course, err = packed(text)
 	}
 	return err
 }

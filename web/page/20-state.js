@@ -2,11 +2,16 @@
 
 const ALONE_HERE = '';
 
-const blank = () => ({mode: 'walk', lock: 'setpx-del', beside: ALONE_HERE, clients: 2, rounds: 1, most: 2, faults: null, choices: [], scenario: 'pause-past-lease', script: null});
+// READING is where a reader of the course is.
+const READING = ['chapter', 'lang', 'at'];
+
+const blank = () => ({mode: 'walk', lock: 'setpx-del', beside: ALONE_HERE, clients: 2, rounds: 1, most: 2, faults: null, choices: [], scenario: 'pause-past-lease', script: null, chapter: '', lang: 'en', at: ''});
 
 // hashOf writes a state: only what differs from a blank one.
 async function hashOf(s) {
+  if (s.mode === 'read') return course.place(s.chapter, s.lang, s.at);
   const q = new URLSearchParams({lock: s.lock});
+  for (const key of READING) if (s[key] !== blank()[key]) q.set(key, s[key]); // what is played leads back there
   if (s.beside) q.set('beside', s.beside);
   if (s.mode === 'play') {
     if (s.script === null) q.set('scenario', s.scenario);
@@ -21,8 +26,8 @@ async function hashOf(s) {
 
 async function stateOf(hash) {
   const [mode, query] = hash.slice(1).split('?'), q = new URLSearchParams(query), s = blank();
-  if (mode === 'play') s.mode = 'play';
-  for (const key of ['lock', 'beside', 'scenario']) if (q.has(key)) s[key] = q.get(key);
+  if (['play', 'read'].includes(mode)) s.mode = mode;
+  for (const key of ['lock', 'beside', 'scenario', ...READING]) if (q.has(key)) s[key] = q.get(key);
   for (const key of ['clients', 'rounds', 'most']) if (/^\d+$/.test(q.get(key))) s[key] = +q.get(key);
   for (const [key, to] of [['faults', 'faults'], ['steps', 'choices']]) if (q.has(key)) s[to] = q.get(key).split(' ').filter(Boolean);
   try {

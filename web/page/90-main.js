@@ -1,5 +1,7 @@
 // The page as a whole: what is picked, what is asked of the lab, and what is shown.
 
+const MODES = ['walk', 'play', 'read'];
+
 const page = {
   state: blank(),
   place: null, // where the walk is
@@ -28,7 +30,8 @@ const page = {
     const s = this.state;
     if (!this.lock(s.lock)) { trouble(`There is no lock ${s.lock}.`); s.lock = blank().lock; }
     document.body.className = 'in-' + s.mode;
-    for (const mode of ['walk', 'play']) $('mode-' + mode).setAttribute('aria-pressed', String(s.mode === mode));
+    for (const mode of MODES) $('mode-' + mode).setAttribute('aria-pressed', String(s.mode === mode));
+    course.turn(s);
     const offered = [...this.locks.values()].filter(l => s.mode === 'play' || l.walked);
     if (!offered.includes(this.lock(s.lock))) s.lock = blank().lock;
     options('lock', offered.map(l => [l.name, l.name]), s.lock);
@@ -50,6 +53,7 @@ const page = {
     const turn = ++this.turn;
     trouble(this.state.damaged || '');
     this.draw();
+    if (this.state.mode === 'read') return course.show(this.state);
     if (this.state.mode === 'play') return this.play(turn);
     const s = this.state, question = {do: 'walk', setup: this.setup(), choices: s.choices};
     const answers = [await lab.ask(question), s.beside && await lab.ask({...question, do: 'beside', other: s.beside})].filter(Boolean);
@@ -132,7 +136,7 @@ function options(id, list, value) {
 
 function listen() {
   const on = (id, event, act) => $(id).addEventListener(event, act);
-  for (const mode of ['walk', 'play']) on('mode-' + mode, 'click', () => page.go({mode}));
+  for (const mode of MODES) on('mode-' + mode, 'click', () => page.go({mode}));
   on('lock', 'input', e => page.go({lock: e.target.value, choices: [], beside: e.target.value === page.state.beside ? ALONE_HERE : page.state.beside}));
   on('beside', 'input', e => page.go({beside: e.target.value}));
   for (const key of ['clients', 'rounds', 'most']) on(key, 'input', e => page.go({[key]: +e.target.value, choices: []}));
@@ -144,6 +148,7 @@ function listen() {
   on('any', 'click', () => page.search(false));
   on('stop', 'click', () => lab.stop());
   on('share', 'click', share);
+  on('chapter', 'input', e => { location.hash = course.place(e.target.value); });
   on('prev', 'click', () => result.step(-1));
   on('later', 'click', () => result.step(1));
   viewer.swipe.call(result, $('stage'));
@@ -154,7 +159,7 @@ function listen() {
 }
 
 function key(e) {
-  if (e.altKey || e.ctrlKey || e.metaKey || e.target.closest('select,input,textarea') || $('result').hidden) return;
+  if (e.altKey || e.ctrlKey || e.metaKey || e.target.closest('select,input,textarea') || $('result').hidden || page.state.mode === 'read') return;
   const act = {ArrowLeft: () => result.step(-1), ArrowRight: () => result.step(1), Backspace: () => { if (!$('undo').disabled && page.state.mode === 'walk') $('undo').click(); }}[e.key];
   if (!act) return;
   e.preventDefault();
@@ -180,6 +185,8 @@ async function main() {
   page.faults = new Map(all.faults.map(f => [f.kind, f.does]));
   page.anomalies = new Map(all.anomalies.map(a => [a.name, a.meaning]));
   page.scenarios = all.scenarios;
+  keyNames.set('k', 'lock'); // the explorer's one key
+  await course.init();
   editor.init();
   listen();
   page.state = await stateOf(location.hash);

@@ -31,8 +31,9 @@ const clip = (s, n) => { const all = [...s]; return all.length <= n ? s : all.sl
 
 // short is a value as a person would write it: a long token by its beginning, an object without its braces.
 const short = s => clean(/^[\w:+/=-]{17,}$/.test(s) ? s.slice(0, 6) + '…' : clip(s.replace(/[{}"\\]/g, ''), 44));
-// keyName is a key without the number of its cell. The explorer's one key is that of the lock.
-const keyName = key => matrix.explored && key === 'k' ? 'lock' : clean(key.replace(/^(?:lab:|locklab:)?\d+:/, ''));
+// keyName is a key without the number of its cell, or by a page's own name for it.
+const keyNames = new Map();
+const keyName = key => keyNames.get(key) || clean(key.replace(/^(?:lab:|locklab:)?\d+:/, ''));
 
 const number = (n, digits) => (+n.toFixed(digits)).toString();
 // span is a length of time, given in milliseconds.

@@ -6,6 +6,7 @@ const matrix = {
   // init reads the index once.
   init(index) {
     Object.assign(this, {faults: []}, index);
+    if (this.explored) keyNames.set('k', 'lock'); // the explorer's one key
     const need = s => s.toLowerCase();
     this.lockText = this.locks.map(l => need([l.name, l.idea, l.bug, l.source].join(' ')));
     this.scenarioText = this.scenarios.map(s => need([s.name, s.title, s.about, s.source, ...(s.faults || []), ...(s.steps || []).map(t => t.text)].join(' ')));

@@ -112,10 +112,10 @@ func (p parts) write(w io.Writer, data any) error {
 	return tmpl.Execute(w, data)
 }
 
-// Viewer is the style of the page, and the scripts by which it shows a history step by step: all but the matrix, storms, sources, and what begins the page.
+// Viewer is the style of the page, and the scripts by which it shows a history step by step: all but the matrix, storms, searches, and what begins the page.
 func Viewer() (style, script string, err error) {
 	if style, err = joined([]string{"page.css"}); err == nil {
-		script, err = joined([]string{"[12]*.js", "30-*.js", "[567]*.js"})
+		script, err = joined([]string{"[12]*.js", "30-*.js", "[567]*.js", "80-*.js"})
 	}
 	return style, script, err
 }

@@ -189,6 +189,55 @@ func TestPlaygroundInABrowser(t *testing.T) {
 		}
 	})
 
+	t.Run("a chapter is read, played, and read on", func(t *testing.T) {
+		p.Look(1280, 900, false)
+		visit(p, file, "#read")
+		p.Eval(`document.querySelector('#text a[href$="01-no-lock"]').click()`)
+		at := func(chapter string) {
+			p.Wait(fmt.Sprintf(`page.state.mode === 'read' && course.drawn === %q`, chapter))
+		}
+		at("en/01-no-lock")
+		assert.Equal(t, false, p.Eval(`document.querySelector('#c1 details').open`), "the answer is folded")
+		p.Eval(`document.querySelector('#c1 .act').focus()`)
+		p.Key("Enter")
+		p.Wait(`document.querySelector('.head h2') && document.querySelector('.head h2').textContent.startsWith('none')`)
+		assert.Contains(t, p.Eval(`document.querySelector('.head').textContent`), "double-holder")
+		assert.Equal(t, "last-item-two-requests", p.Eval(`document.getElementById('scenario').value`))
+		shared := p.Eval(`location.hash`).(string)
+		assert.Equal(t, "back", p.Eval(`document.activeElement.id`))
+		p.Key("Enter")
+		at("en/01-no-lock")
+		assert.Equal(t, "#read?chapter=01-no-lock&at=c1", p.Eval(`location.hash`))
+		inView := `(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelector('#c1 .act').getBoundingClientRect())`
+		assert.Equal(t, true, p.Eval(inView), "at the same place")
+		assert.Equal(t, true, p.Eval(`document.querySelector('#c1 details').open`), "it has been played")
+
+		p.Eval(`document.getElementById('tongue').click()`)
+		at("zh-CN/01-no-lock")
+		assert.Equal(t, true, p.Eval(inView), "at the same place in the other language")
+		p.Eval(`document.getElementById('after').click()`)
+		at("zh-CN/02-setnx-del")
+		assert.Equal(t, 0., p.Eval(`scrollY`))
+		p.Eval(`document.querySelector('#s3').scrollIntoView()`)
+		p.Wait(`location.hash === '#read?chapter=02-setnx-del&lang=zh-CN&at=s3'`)
+		p.Eval(`document.getElementById('before').click()`)
+		at("zh-CN/01-no-lock")
+		p.Eval(`(s => { s.value = 'which-lock'; s.dispatchEvent(new Event('input')); })(document.getElementById('chapter'))`)
+		at("zh-CN/which-lock")
+		assert.Equal(t, 36., p.Eval(`document.querySelectorAll('#text .act').length`), "a link for each cell")
+		p.Eval(`history.back()`)
+		at("zh-CN/01-no-lock")
+
+		visit(p, file, shared)
+		assert.Contains(t, p.Eval(`document.querySelector('.head').textContent`), "double-holder")
+		p.Eval(`document.getElementById('mode-read').click()`)
+		at("en/01-no-lock")
+		assert.Equal(t, true, p.Eval(inView), "from a shared link, too")
+		visit(p, file, "#read?chapter=13-none")
+		assert.Contains(t, p.Eval(`document.getElementById('trouble').textContent`), "There is no chapter 13-none")
+		assert.Empty(t, p.Errors())
+	})
+
 	t.Run("fits every screen", func(t *testing.T) {
 		for name, place := range places() {
 			visit(p, file, place)
@@ -228,6 +277,7 @@ func places() map[string]string {
 	paused := url.QueryEscape("call.0.0 serve.0.0 reply.0.0 time.1201.1.0 call.1.0 serve.1.0 reply.1.0")
 	return map[string]string{
 		"start": "", "walk": "#walk?lock=setpx-del&steps=" + paused, "beside": "#walk?lock=setpx-del&beside=setpx-lua&steps=" + paused,
+		"course": "#read", "cells": "#read?chapter=which-lock&lang=zh-CN&at=c1",
 		"script": "#play?lock=setpx-del&beside=setpx-lua&scenario=pause-past-lease",
 	}
 }
