@@ -59,11 +59,12 @@ func TestAllAgreeOnTheSuite(t *testing.T) {
 	require.NoError(t, err)
 	world := sim.Open(sim.Config{CellTimeout: time.Minute})
 	var compared atomic.Int64
-	played := needs.Count(t, "scenarios", 4, len(scripts))
+	played := needs.Count(t, "scenarios", 4, len(scripts)/2)
 	t.Cleanup(func() {
 		assert.Greater(t, compared.Load(), int64(1000*played/len(scripts)), "hardly a cell has a history")
 	})
-	for _, script := range scripts[:played] {
+	for i := range played {
+		script := scripts[i*len(scripts)/played]
 		t.Run(script.Name, func(t *testing.T) {
 			t.Parallel()
 			for _, spec := range impls.All() {

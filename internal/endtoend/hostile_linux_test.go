@@ -62,7 +62,7 @@ func startHostile(t *testing.T, kind string, attacks []hostile.Attack, more ...s
 	if kind == "etcd" || kind == "zookeeper" { // an etcd maps 10 GB, and Java reserves as it likes
 		return startIn(t, dir, args...)
 	}
-	limited := []string{"-c", "ulimit -v " + maxSpace + ` && exec "$0" "$@"`, os.Getenv(binary)}
+	limited := []string{"-c", "ulimit -v " + maxSpace + ` && unset GOGC GOMEMLIMIT && exec "$0" "$@"`, os.Getenv(binary)}
 	return startCommand(t, dir, "/bin/sh", append(limited, args...)...)
 }
 

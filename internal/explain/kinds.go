@@ -105,7 +105,7 @@ func (x *Index) scenario(e *Entry) reasons.Group {
 func aboutOf(script *scenarios.Script) string { return strings.Join(script.About, " ") }
 
 // namesInFact is how many names a fact lists at most.
-const namesInFact = 6
+const namesInFact = 4
 
 func (x *Index) promise(e *Entry) reasons.Group {
 	t := x.texts[Promise][e.Name.Name]
