@@ -65,7 +65,7 @@ function headOfCell(c) {
   return el('article.head.' + cls, {},
     el('h2', {}, c.lock.name, ' ', el('b.tag.' + cls, {}, walks ? 'so far' : CLASS_WORDS[cls])),
     el('p.idea', {}, c.lock.idea || ''),
-    c.lock.bug && cls === 'broken' ? el('p.bug', {}, el('b', {}, 'The bug: '), c.lock.bug) : '',
+    c.lock.bug && cls === 'broken' ? el('p.bug', {}, el('b', {}, 'Known bug: '), c.lock.bug) : '',
     el('p.verdict', {}, c.cell.kind === 'safe' ? safe : c.cell.finding),
     list.length ? el('ol.symptoms', {}, list) : '');
 }

@@ -182,8 +182,8 @@ async function main() {
   await lab.start();
   const all = await lab.ask({do: 'catalogue'});
   page.locks = new Map(all.locks.map(l => [l.name, l]));
-  page.faults = new Map(all.faults.map(f => [f.kind, f.does]));
-  page.anomalies = new Map(all.anomalies.map(a => [a.name, a.meaning]));
+  page.faults = new Map(all.faults.map(f => [f.kind, `${f.does}. ${f.why}`]));
+  page.anomalies = new Map(all.anomalies.map(a => [a.name, `${a.meaning}. ${a.why}`]));
   page.scenarios = all.scenarios;
   keyNames.set('k', 'lock'); // the explorer's one key
   await course.init();

@@ -13,6 +13,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/reasons"
 	"github.com/locklab/locklab/internal/report/web/encode"
 	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/process"
@@ -141,6 +142,7 @@ type lockCard struct {
 type faultCard struct {
 	Kind faults.Kind `json:"kind"`
 	Does string      `json:"does"`
+	Why  string      `json:"why"`
 }
 
 type scenarioCard struct {
@@ -152,6 +154,7 @@ type scenarioCard struct {
 type anomalyCard struct {
 	Name    checker.Name `json:"name"`
 	Meaning string       `json:"meaning"`
+	Why     string       `json:"why"`
 }
 
 func newCatalogue() catalogue {
@@ -167,8 +170,9 @@ func newCatalogue() catalogue {
 		}
 		all.Locks = append(all.Locks, card)
 	}
+	why := reasons.Why("faults")
 	for _, kind := range explore.Faults() {
-		all.Faults = append(all.Faults, faultCard{kind, meaning(kind)})
+		all.Faults = append(all.Faults, faultCard{kind, meaning(kind), why[string(kind)]})
 	}
 	scripts, err := scenarios.Builtin()
 	if err != nil { // they are embedded, and a test reads them
@@ -178,8 +182,9 @@ func newCatalogue() catalogue {
 		text, _ := scenarios.Source(s.Name)
 		all.Scenarios = append(all.Scenarios, scenarioCard{s.Name, s.Title, text})
 	}
+	why = reasons.Why("anomalies")
 	for _, d := range checker.Definitions() {
-		all.Anomalies = append(all.Anomalies, anomalyCard{d.Name, d.Meaning})
+		all.Anomalies = append(all.Anomalies, anomalyCard{d.Name, d.Meaning, why[string(d.Name)]})
 	}
 	return all
 }

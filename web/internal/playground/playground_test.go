@@ -12,6 +12,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/explain"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/sim/explore"
@@ -54,6 +55,31 @@ func (a answered) ids(t *testing.T) (list []string) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(a.Choices, &list), "%s %s", a.Error, a.Limit)
 	return list
+}
+
+// The playground says why anomalies and faults happen in the words of lab explain.
+func TestReasonsAreThoseOfExplain(t *testing.T) {
+	all := ask[struct {
+		Faults    []struct{ Kind, Why string }
+		Anomalies []struct{ Name, Why string }
+	}](t, playground.New(), playground.Question{Do: "catalogue"})
+	index, err := explain.New()
+	require.NoError(t, err)
+	why := func(kind explain.Kind, name string) string {
+		e, ok := index.Find(string(kind) + "/" + name)
+		require.True(t, ok, name)
+		return strings.Join(e.Why, " ")
+	}
+	require.NotEmpty(t, all.Faults)
+	for _, f := range all.Faults {
+		assert.NotEmpty(t, f.Why, f.Kind)
+		assert.Contains(t, why(explain.Fault, f.Kind), f.Why)
+	}
+	require.NotEmpty(t, all.Anomalies)
+	for _, a := range all.Anomalies {
+		assert.NotEmpty(t, a.Why, a.Name)
+		assert.Contains(t, why(explain.Anomaly, a.Name), a.Why)
+	}
 }
 
 // The playground's verdicts are those of lab run --world sim.
