@@ -40,7 +40,7 @@ func describe(t *trace.Trace, id string, steps []trace.Step, asks [][]string) de
 		d.group = d.client
 		d.label = d.client + ": " + words(t, first)
 	case first.Kind == trace.Time:
-		d = described{label: lasting(first.Passed) + " pass", group: ofTime}
+		d = described{label: first.Passed.String() + " pass", group: ofTime}
 	default:
 		d = described{label: trace.ServerName(t.Servers, first.Server) + ": " + words(t, first), group: ofServer}
 	}
@@ -132,7 +132,7 @@ func ofDelay(steps []trace.Step) described {
 			who = append(who, name(s)+" works")
 		}
 	}
-	return described{label: strings.Join(who, ", ") + " for " + lasting(passed), group: ofTime, client: name(steps[0])}
+	return described{label: strings.Join(who, ", ") + " for " + passed.String(), group: ofTime, client: name(steps[0])}
 }
 
 // words are one step in words, without its client.
@@ -162,7 +162,7 @@ func words(t *trace.Trace, s trace.Step) string {
 	case trace.Heal:
 		return "is cut off no more"
 	case trace.Time:
-		return lasting(s.Passed) + " pass"
+		return s.Passed.String() + " pass"
 	case trace.Notice:
 		return s.Text
 	case trace.Fault:
@@ -220,7 +220,7 @@ func returned(s trace.Step) string {
 	case s.Answer.Outcome == history.OK && s.Op == history.OpWork:
 		text += fmt.Sprintf(", it read %d and wrote %d", s.Answer.Read, s.Answer.Wrote)
 	case s.Answer.Outcome == history.OK && s.Answer.Limited:
-		text += ", valid for " + lasting(max(s.Answer.Valid, 0))
+		text += ", valid for " + max(s.Answer.Valid, 0).String()
 	}
 	if s.Answer.Fence != 0 {
 		text += fmt.Sprintf(", fencing token %d", s.Answer.Fence)
@@ -255,8 +255,6 @@ func clipped(text string, most int) string {
 	}
 	return text
 }
-
-func lasting(d time.Duration) string { return d.String() }
 
 // changes are what is otherwise after steps than before: who believes that it holds, and what servers have.
 func changes(t *trace.Trace, steps []trace.Step) []string {
@@ -305,7 +303,7 @@ func leaseWent(was, is history.State, server string) string {
 	case was.Exists() && !is.Exists():
 		return "the lease on " + server + " ends"
 	case is.TTL >= time.Millisecond:
-		return lasting(is.TTL) + " of the lease on " + server + " are left"
+		return is.TTL.String() + " of the lease on " + server + " are left"
 	case is.TTL > 0:
 		return "it is the last moment of the lease on " + server
 	}
@@ -316,7 +314,7 @@ func left(s history.State) string {
 	if s.TTL == 0 {
 		return ", without an end"
 	}
-	return " for " + lasting(s.TTL)
+	return " for " + s.TTL.String()
 }
 
 // stateBefore is what was so before steps, which follow the trace or are part of it.
