@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,7 +107,8 @@ func newPageCell(c record.Cell, events []history.Event, err error, sources *page
 		}
 	default:
 		kept := t.kept(c, maxEvents)
-		out.history, out.Sites = encode.AppendHistory(nil, t.all, kept), sources.sites(c.Lock, t.all.Events, kept)
+		// Without room to grow: it is kept until the run has ended.
+		out.history, out.Sites = bytes.Clone(encode.AppendHistory(nil, t.all, kept)), sources.sites(c.Lock, t.all.Events, kept)
 	}
 	return out
 }
