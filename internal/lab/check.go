@@ -61,7 +61,7 @@ func check(ctx context.Context, run *record.Run, histories *Histories, sink repo
 	if v := Version(); v != run.Lab {
 		run.Lab += ", judged again by " + v
 	}
-	teller := &teller{run: run, sink: sink, total: len(recorded), known: func(c record.Cell) bool { return c.Known }}
+	teller := &teller{run: run, sink: sink, total: len(recorded)}
 	if err := teller.tell(report.RunStart, nil); err != nil {
 		return nil, err
 	}

@@ -261,9 +261,14 @@ func (p *packer) entry(name string) (_ io.Writer, err error) {
 		if p.file, err = os.Create(filepath.Join(p.dir, PackFile+part)); err != nil {
 			return nil, err
 		}
+		deflate, err := flate.NewWriter(p.file, flate.BestCompression) // one for all entries: to make it takes as long as to pack a history
+		if err != nil {
+			return nil, err
+		}
 		p.zip = zip.NewWriter(p.file)
 		p.zip.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
-			return flate.NewWriter(w, flate.BestCompression)
+			deflate.Reset(w)
+			return deflate, nil
 		})
 	}
 	return p.zip.Create(name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -46,12 +47,14 @@ func Merge(ctx context.Context, dirs []string, kept Results, sink report.Sink) (
 		return nil, err
 	}
 	run.Cells = slices.DeleteFunc(slices.Clone(run.Cells), func(c record.Cell) bool { return c.Verdict.Kind == "" })
-	return run, errors.Join(tellAll(run, Plan{Options: Options{Sink: sink}}.sinks(run)), results.prune())
+	return run, errors.Join(tellAll(run, sinks(sink, run, savedPage)), results.prune())
 }
+
+func savedPage(w io.Writer, run *record.Run) error { return WritePage(w, run, "") }
 
 // tellAll tells of a run that has ended already.
 func tellAll(run *record.Run, sink report.Sink) error {
-	teller := &teller{run: run, total: len(run.Cells), sink: sink, known: func(c record.Cell) bool { return c.Known }}
+	teller := &teller{run: run, total: len(run.Cells), sink: sink}
 	if err := teller.tell(report.RunStart, nil); err != nil {
 		return err
 	}

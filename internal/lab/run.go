@@ -43,7 +43,7 @@ type Options struct {
 	Seed int64
 	// FailFast starts no more cells after the first surprise or failure.
 	FailFast bool
-	// Known says which surprises are no news, such as those of an earlier run; nil: none.
+	// Known says which surprises are no news, such as those of an earlier run, to several goroutines at a time; nil: none.
 	Known func(record.Cell) bool
 	// Sink is told how the run goes on, one call at a time; nil: nobody is. An error of it keeps further cells from being started.
 	Sink report.Sink
@@ -127,19 +127,28 @@ func (p Plan) carryOut(ctx context.Context, run *record.Run, results *results, w
 	if err := results.publish(run); err != nil {
 		return err
 	}
+	page, err := newPage(run)
+	if err != nil {
+		return err
+	}
 	runner := Runner{World: world, Elsewhere: run.Elsewhere}
 	packer := newPacker(run)
 	if p.Results.Dir != "" {
 		runner.Keep = packer.save
 	}
 	planned := run.Cells
-	teller := &teller{run: run, total: len(planned), sink: p.sinks(run), known: p.known, failFast: p.FailFast}
+	write := func(w io.Writer, run *record.Run) error { return page.Write(w, run, HistoriesOf(run)) }
+	teller := &teller{run: run, total: len(planned), sink: sinks(p.Sink, run, write), failFast: p.FailFast}
 	if err := teller.tell(report.RunStart, nil); err != nil {
 		return err
 	}
 	run.Cells = nil
 	ended, err := runAll(ctx, p.Cases, order{parallel: cmp.Or(p.Parallel, p.parallel()), seed: run.Seed}, teller, func(ctx context.Context, c Case) record.Cell {
 		cell, events := runner.run(ctx, c)
+		cell.Known = p.Known != nil && p.Known(cell)
+		if page != nil {
+			page.Add(cell, events, nil)
+		}
 		if p.Played != nil {
 			p.Played(cell, events)
 		}
@@ -148,16 +157,11 @@ func (p Plan) carryOut(ctx context.Context, run *record.Run, results *results, w
 	if err != nil && !errors.Is(err, errFailFast) {
 		return errors.Join(err, packer.close())
 	}
-	for i := range ended {
-		ended[i].Known = p.known(ended[i])
-	}
 	run.Cells, run.Finished = withEnded(planned, ended), len(ended) == len(planned) && !slices.ContainsFunc(ended, isInterrupted)
 	err = errors.Join(results.write(run), packer.pack(ended))
 	run.Cells = ended
 	return errors.Join(err, teller.tell(report.RunEnd, nil), results.prune(), context.Cause(ctx))
 }
-
-func (p Plan) known(cell record.Cell) bool { return p.Known != nil && p.Known(cell) }
 
 func isInterrupted(c record.Cell) bool { return c.Interrupted }
 
@@ -176,16 +180,13 @@ func withEnded(planned, ended []record.Cell) []record.Cell {
 	return all
 }
 
-// sinks are those who are told, with the reports that are kept.
-func (p Plan) sinks(run *record.Run) report.Sink {
-	var sinks []report.Sink
-	if p.Sink != nil {
-		sinks = append(sinks, p.Sink)
-	}
+// sinks are those who are told, nil being nobody, with the reports that are kept.
+func sinks(told report.Sink, run *record.Run, page func(io.Writer, *record.Run) error) report.Sink {
+	all := nonNil(told)
 	if run.Dir != "" {
-		sinks = append(sinks, toFile(filepath.Join(run.Dir, report.JUnitFile), report.JUnit), toFile(filepath.Join(run.Dir, report.PageFile), page))
+		all = append(all, toFile(filepath.Join(run.Dir, report.JUnitFile), report.JUnit), toFile(filepath.Join(run.Dir, report.PageFile), page))
 	}
-	return report.Tee(sinks...)
+	return report.Tee(all...)
 }
 
 // toFile renders the whole run into a file when it has ended.
@@ -199,8 +200,17 @@ func toFile(path string, render func(io.Writer, *record.Run) error) report.Sink 
 	})
 }
 
-// page renders a run as HTML, with every cell step by step.
-func page(w io.Writer, run *record.Run) error { return WritePage(w, run, "") }
+// newPage is the page of a run that is about to begin; nil: none is kept.
+func newPage(run *record.Run) (*report.Page, error) {
+	if run.Dir == "" {
+		return nil, nil
+	}
+	sources, err := golang.Read()
+	if err != nil {
+		return nil, err
+	}
+	return report.NewPage(run.Cells, report.Beside{Sources: sources}), nil
+}
 
 // WritePage is the page of a saved run, from its histories. Where it is one of many, home is where the list of all is.
 func WritePage(w io.Writer, run *record.Run, home string) error {

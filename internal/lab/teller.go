@@ -20,7 +20,6 @@ type teller struct {
 	run         *record.Run
 	sink        report.Sink
 	done, total int
-	known       func(record.Cell) bool
 	failFast    bool
 }
 
@@ -41,7 +40,6 @@ func (t *teller) stormGoesOn(c Case, lasted time.Duration, operations int64) err
 
 func (t *teller) cellEnded(cell record.Cell) error {
 	t.done++
-	cell.Known = t.known(cell)
 	if err := t.tell(report.CellEnd, &cell); err != nil {
 		return err
 	}

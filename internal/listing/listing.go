@@ -88,7 +88,7 @@ func (s *Site) sends(args []string) bool {
 		return false
 	}
 	for i, p := range s.Args {
-		if i == 1 && (s.Args[0].Fits("EVAL") || s.Args[0].Fits("EVALSHA")) {
+		if i == 1 && s.Args[0].Fits("EVAL") {
 			if !p.isScript(args[1]) {
 				return false
 			}
@@ -119,7 +119,19 @@ func matches(pieces []string, text string) bool {
 	return found && rest == ""
 }
 
-// isScript says whether an argument is one of some scripts, or its digest. A history has the beginning of a long one, quoted.
+// Digests are what may stand for scripts in EVALSHA.
+func (p Pattern) Digests() (digests Pattern) {
+	for _, pieces := range p {
+		if len(pieces) > 1 {
+			return nil
+		}
+		sum := sha1.Sum([]byte(pieces[0]))
+		digests = append(digests, []string{hex.EncodeToString(sum[:])})
+	}
+	return digests
+}
+
+// isScript says whether an argument is one of some scripts. A history has the beginning of a long one, quoted.
 func (p Pattern) isScript(arg string) bool {
 	if p == nil {
 		return true
@@ -129,7 +141,6 @@ func (p Pattern) isScript(arg string) bool {
 		begin = text
 	}
 	return slices.ContainsFunc(p, func(pieces []string) bool {
-		sum := sha1.Sum([]byte(pieces[0]))
-		return len(pieces) > 1 || pieces[0] == begin || clipped && strings.HasPrefix(pieces[0], begin) || hex.EncodeToString(sum[:]) == arg
+		return len(pieces) > 1 || pieces[0] == begin || clipped && strings.HasPrefix(pieces[0], begin)
 	})
 }

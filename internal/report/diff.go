@@ -84,7 +84,7 @@ func resultLetters(c record.Cell) (text string) {
 	return "?"
 }
 
-// roundOf names a cell of a page of two runs, and where is what it was in its run.
+// roundOf names a cell of a page, and where is what one of a page of two runs was in its run.
 type (
 	roundOf struct {
 		lock, scenario string

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
@@ -37,12 +38,71 @@ type Beside struct {
 	facts   [][2]string
 }
 
+// Page is the page of a run whose cells come in any order: each is encoded when it comes, and only that is kept.
+type Page struct {
+	beside  Beside
+	sources *pageSources
+	room    int // how many events it has of a storm
+
+	mu    sync.Mutex
+	cells map[roundOf]*pageCell
+}
+
+// NewPage is a page for cells of which it is known what they are, and not yet what they came to.
+func NewPage(planned []record.Cell, beside Beside) *Page {
+	storms := 0
+	for _, c := range planned {
+		storms += btoi(c.Storm != nil)
+	}
+	return &Page{beside: beside, sources: newPageSources(beside.Sources, planned), room: stormEvents / max(1, storms), cells: map[roundOf]*pageCell{}}
+}
+
+// Add encodes a cell with its history; err says why there is none. It may be called by several goroutines at once.
+func (p *Page) Add(c record.Cell, events []history.Event, err error) {
+	cell := newPageCell(c, events, err, p.sources, p.room)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cells[roundOf{c.Lock, c.Scenario, c.Round}] = cell
+}
+
+// cell is what was encoded of a cell; histories say where it lies.
+func (p *Page) cell(c record.Cell, histories Histories) *pageCell {
+	cell := p.cells[roundOf{c.Lock, c.Scenario, c.Round}]
+	if cell == nil {
+		cell = newPageCell(c, nil, unseenError("The history was not kept."), p.sources, p.room)
+	} else if played(c) {
+		cell.Where = histories.Where(c)
+	}
+	return cell
+}
+
 // HTML writes the run as one page that needs nothing else: the findings, the matrix, and each cell step by step. If a history cannot be read, the
 // cell says so. Without histories there are verdicts only. Long histories are cut, and the page says how much is missing.
 func HTML(w io.Writer, run *record.Run, histories Histories, beside Beside) error {
-	m := newMatrix(run.Cells)
-	index := newPageIndex(m, beside)
-	cells := pageCells(index, histories)
+	page := NewPage(run.Cells, beside)
+	if histories != nil {
+		cells := slices.Concat(newMatrix(run.Cells).all()...)
+		parallel(len(cells), func(i int) {
+			var events []history.Event
+			var err error
+			if played(cells[i]) {
+				events, err = histories.Read(cells[i])
+			}
+			page.Add(cells[i], events, err)
+		})
+	}
+	return page.Write(w, run, histories)
+}
+
+// Write writes the page of the run with the cells that were added, which are all of the run's or none: then there are verdicts only. It is the same in
+// whichever order they came.
+func (p *Page) Write(w io.Writer, run *record.Run, histories Histories) error {
+	m, beside := newMatrix(run.Cells), p.beside
+	index := newPageIndex(m, beside, p.sources)
+	cells := make([]*pageCell, len(index.cells))
+	for i, c := range index.cells {
+		cells[i] = p.cell(c, histories)
+	}
 	counts := countCells(run.Cells)
 	page := &web.Page{Home: beside.Home, Title: "Lock Lab: " + counts.String(), Counts: counts.String(), Lead: lead(counts, expectedUnknown(run.Cells)), Findings: pageFindings(m, index, cells)}
 	if !run.Finished {

@@ -38,7 +38,7 @@ type pageCell struct {
 	Sites    []int         `json:"sites,omitempty"` // the lines of the lock that sent the commands, see pageCode
 
 	history []byte
-	pieces  []web.Data // of a storm's history
+	pieces  []pagePiece // of a storm's history
 }
 
 type pageSymptom struct {
@@ -77,16 +77,11 @@ func parallel(n int, do func(int)) {
 	all.Wait()
 }
 
-// pageCells are the cells of an index, with their histories.
-func pageCells(index *pageIndex, histories Histories) []*pageCell {
-	cells := make([]*pageCell, len(index.cells))
-	room := stormEvents / max(1, index.storms())
-	parallel(len(cells), func(i int) { cells[i] = newPageCell(i, index.cells[i], histories, index.sources, room) })
-	return cells
-}
+// played says whether a cell has a history that tells anything.
+func played(c record.Cell) bool { return c.Verdict.Kind != checker.NotApplicable }
 
-// newPageCell is the cell of a number; room is how many events the page has of a storm.
-func newPageCell(n int, c record.Cell, histories Histories, sources *pageSources, room int) *pageCell {
+// newPageCell is a cell with its history, of which err says why there is none; room is how many events the page has of a storm.
+func newPageCell(c record.Cell, events []history.Event, err error, sources *pageSources, room int) *pageCell {
 	out := &pageCell{
 		Data:    clean(c.Data),
 		Skipped: c.Skipped, Stalls: c.Stalls,
@@ -94,33 +89,26 @@ func newPageCell(n int, c record.Cell, histories Histories, sources *pageSources
 	if c.Storm != nil {
 		out.Storm = stormWords(c)
 	}
-	var events []history.Event
 	switch {
-	case histories == nil:
-		out.Trouble = "The history was not kept."
-	case c.Verdict.Kind == checker.NotApplicable:
-		out.Trouble = "The scenario was not played."
-	default:
-		var err error
-		if events, err = histories.Read(c); err != nil {
-			out.Trouble = clean(err.Error())
-		} else if len(events) == 0 {
-			out.Trouble = "The history is empty."
-		}
-		out.Where = histories.Where(c)
+	case err != nil:
+		out.Trouble = clean(err.Error())
+	case !played(c):
+		events, out.Trouble = nil, "The scenario was not played."
+	case len(events) == 0:
+		out.Trouble = "The history is empty."
 	}
 	t := newChart(events)
 	out.tell(c, t)
 	switch {
 	case out.Trouble != "":
 	case c.Storm != nil:
-		var err error
-		if out.Timeline, out.pieces, err = newPageStorm(n, c, t, room); err != nil {
+		if out.Timeline, out.pieces, err = newPageStorm(c, t, room); err != nil {
 			out.Trouble = clean(err.Error())
 		}
 	default:
 		kept := t.kept(c, maxEvents)
-		out.history, out.Sites = encode.AppendHistory(nil, t.all, kept), sources.sites(c.Lock, t.all.Events, kept)
+		// Without room to grow: it is kept until the run has ended.
+		out.history, out.Sites = bytes.Clone(encode.AppendHistory(nil, t.all, kept)), sources.sites(c.Lock, t.all.Events, kept)
 	}
 	return out
 }
@@ -156,44 +144,51 @@ func packed(index *pageIndex, cells []*pageCell) ([]web.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts := [][]byte{text, sources}
-	groups := make([]bytes.Buffer, len(index.Scenarios))
+	groups := make([][]*pageCell, len(index.Scenarios))
+	var pieces []web.Data
 	for i, row := range index.Cells {
-		if err := cells[i].write(&groups[row[1]]); err != nil {
-			return nil, err
+		groups[row[1]] = append(groups[row[1]], cells[i])
+		for _, p := range cells[i].pieces {
+			pieces = append(pieces, web.Data{ID: fmt.Sprintf("piece-%d-%d", i, p.number), Text: p.text})
 		}
 	}
-	ids := []string{"index", "sources"}
+	data := []web.Data{{ID: "index"}, {ID: "sources"}}
 	for i := range groups {
-		groups[i].WriteByte(']')
-		texts, ids = append(texts, groups[i].Bytes()), append(ids, fmt.Sprintf("cells-%d", i))
+		data = append(data, web.Data{ID: fmt.Sprintf("cells-%d", i)})
 	}
-	data, errs := make([]web.Data, len(texts)), make([]error, len(texts))
-	parallel(len(texts), func(i int) {
-		data[i].ID = ids[i]
-		data[i].Text, errs[i] = web.Pack(texts[i])
+	errs := make([]error, len(data))
+	parallel(len(data), func(i int) {
+		text := [][]byte{text, sources, nil}[min(i, 2)]
+		if i >= 2 {
+			text, errs[i] = textOf(groups[i-2])
+		}
+		if errs[i] == nil {
+			data[i].Text, errs[i] = web.Pack(text)
+		}
 	})
-	for _, cell := range cells {
-		data = append(data, cell.pieces...)
-	}
-	return data, errors.Join(errs...)
+	return append(data, pieces...), errors.Join(errs...)
 }
 
-// write appends a cell to those of its scenario.
-func (out *pageCell) write(b *bytes.Buffer) error {
-	text, err := json.Marshal(out)
-	if err != nil {
-		return err
+// textOf are the cells of a scenario.
+func textOf(cells []*pageCell) ([]byte, error) {
+	size := 0
+	for _, cell := range cells {
+		size += len(cell.history) + 1<<10
 	}
-	sep := byte(',')
-	if b.Len() == 0 {
-		sep = '['
+	text := append(make([]byte, 0, size), '[')
+	for i, cell := range cells {
+		own, err := json.Marshal(cell)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, own[:len(own)-1]...)
+		if cell.history != nil {
+			text = append(append(text, `,"history":`...), cell.history...)
+		}
+		text = append(text, '}')
 	}
-	b.WriteByte(sep)
-	b.Write(text[:len(text)-1])
-	if out.history != nil {
-		b.WriteString(`,"history":`)
-		b.Write(out.history)
-	}
-	return b.WriteByte('}')
+	return append(text, ']'), nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/listing"
+	"github.com/locklab/locklab/internal/record"
 )
 
 // pageCode is the source of a lock as the viewer shows it. Lines are [file, line], where the file is its number in Files.
@@ -29,11 +30,15 @@ type pageSources struct {
 	texts    map[string]string           // of the files that are shown
 }
 
-func newPageSources(all listing.Sources, locks []string) *pageSources {
+func newPageSources(all listing.Sources, cells []record.Cell) *pageSources {
 	s := &pageSources{all: all, listings: map[string]*listing.Listing{}, texts: map[string]string{}}
-	for _, name := range locks {
-		if spec, known := impls.Find(name); known && all != nil {
-			s.listings[name] = all.Of(spec)
+	for _, c := range cells {
+		if _, seen := s.listings[c.Lock]; seen || all == nil {
+			continue
+		}
+		s.listings[c.Lock] = nil
+		if spec, known := impls.Find(c.Lock); known {
+			s.listings[c.Lock] = all.Of(spec)
 		}
 	}
 	return s

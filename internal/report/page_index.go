@@ -74,8 +74,7 @@ func pageClasses() []string {
 	return []string{"safe", "broken", "na", "unknown", "surprise", "failed"}
 }
 
-func newPageIndex(m matrix, beside Beside) *pageIndex {
-	sources := newPageSources(beside.Sources, m.locks)
+func newPageIndex(m matrix, beside Beside, sources *pageSources) *pageIndex {
 	x := &pageIndex{sources: sources, Explored: beside.Explored != nil, Sides: beside.sides}
 	for _, d := range checker.Definitions() {
 		x.Anomalies = append(x.Anomalies, pageAnomaly{Name: d.Name, Letter: letter(d.Name), Meaning: d.Meaning})
@@ -181,16 +180,6 @@ func storyOf(scripts []*scenarios.Script, name string, m matrix) pageScenario {
 		}
 	}
 	return s
-}
-
-// storms is how many cells are storms.
-func (x *pageIndex) storms() (n int) {
-	for _, c := range x.cells {
-		if c.Storm != nil {
-			n++
-		}
-	}
-	return n
 }
 
 func (x *pageIndex) titleOf(scenario string) string {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -59,8 +58,14 @@ type stormNote struct {
 
 func tenths(d time.Duration) int64 { return int64(d / (100 * time.Microsecond)) }
 
-// newPageStorm is the storm of the cell of a number, and its pieces, in which there is room for so many events.
-func newPageStorm(n int, c record.Cell, t *chart, room int) (*pageStorm, []web.Data, error) {
+// pagePiece is a piece of a storm's history, packed.
+type pagePiece struct {
+	number int
+	text   string
+}
+
+// newPageStorm is the storm of a cell, and its pieces, in which there is room for so many events.
+func newPageStorm(c record.Cell, t *chart, room int) (*pageStorm, []pagePiece, error) {
 	keep := t.telling(c.Verdict.Anomalies)
 	s := &pageStorm{Length: tenths(t.events[len(t.events)-1].At), Events: len(t.events), Clients: t.all.Clients, Seen: c.Storm.Seen}
 	s.operations(t)
@@ -73,7 +78,7 @@ func newPageStorm(n int, c record.Cell, t *chart, room int) (*pageStorm, []web.D
 	pieces := t.pieces(keep)
 	has := chosen(pieces, c.Verdict.Anomalies, max(1, room/pieceEvents))
 	whole := encode.NewHistory(t.all, keep)
-	var data []web.Data
+	var packed []pagePiece
 	for k, piece := range pieces {
 		s.Pieces = append(s.Pieces, [3]int64{int64(piece.From), tenths(t.events[piece.From].At), int64(btoi(has[k]))})
 		if !has[k] {
@@ -83,12 +88,12 @@ func newPageStorm(n int, c record.Cell, t *chart, room int) (*pageStorm, []web.D
 		if err != nil {
 			return nil, nil, err
 		}
-		data = append(data, web.Data{ID: fmt.Sprintf("piece-%d-%d", n, k), Text: text})
+		packed = append(packed, pagePiece{k, text})
 	}
 	for _, on := range keep {
 		s.Kept += btoi(on)
 	}
-	return s, data, nil
+	return s, packed, nil
 }
 
 func btoi(on bool) int {

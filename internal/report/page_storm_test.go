@@ -166,11 +166,11 @@ func TestStormThatIsTooLong(t *testing.T) {
 	events, cell := sampleStorm(t, 1500)
 	cell.Verdict.Anomalies = cell.Verdict.Anomalies[len(cell.Verdict.Anomalies)-1:]
 	last := cell.Verdict.Anomalies[0].Events[len(cell.Verdict.Anomalies[0].Events)-1]
-	s, data, err := newPageStorm(3, cell, newChart(events), 0)
+	s, data, err := newPageStorm(cell, newChart(events), 0)
 	require.NoError(t, err)
 	require.Len(t, data, 1)
 	k := slices.IndexFunc(s.Pieces, func(p [3]int64) bool { return p[2] == 1 })
-	require.Equal(t, fmt.Sprintf("piece-3-%d", k), data[0].ID)
+	require.Equal(t, k, data[0].number)
 	require.LessOrEqual(t, s.Pieces[k][0], int64(last))
 	require.True(t, k+1 == len(s.Pieces) || s.Pieces[k+1][0] > int64(last))
 }

@@ -46,7 +46,7 @@ func (r *reader) sent(call *ast.CallExpr, fn *ast.FuncDecl) []command {
 		return []command{{args: r.patterns(call.Args[1:], fn)}}
 	case name == "Eval" && n > 2:
 		script := r.patterns(call.Args[1:2], fn)
-		return []command{open("EVAL", script...), open("EVALSHA", script...)}
+		return []command{open("EVAL", script...), open("EVALSHA", script[0].Digests())}
 	case name == "Exec" && n > 0:
 		list := []command{open("MULTI"), open("EXEC")}
 		for _, queued := range call.Args[1:] {
