@@ -52,8 +52,9 @@ func TestScreensFit(t *testing.T) {
 	builtin, err := scenarios.Builtin()
 	require.NoError(t, err)
 	names := append(scenarioNames(builtin), namesOf(impls.Every())...)
+	part := needs.Count(t, "twentieths of the screens", 1, 20)
 	for i, name := range names {
-		if needs.Full() || i%20 == 0 || name == "pause-past-lease" {
+		if i%20 < part || name == "pause-past-lease" {
 			fits("show", name)
 		}
 	}
@@ -68,7 +69,7 @@ func TestScreensFit(t *testing.T) {
 	fits("diff", in("one"), in("two"))
 	fits("explain", in("one"))
 	fits("explain", in("one"), "redlock/redis-restarts-empty")
-	if needs.Full() {
+	if part > 1 {
 		fits("run", "--world", "sim", "--out", in("tour"))
 		fits("run", "pause-past-lease", "check-after-takeover", "--world", "sim", "--out", in("all"), "-v")
 		for _, spec := range impls.All() {

@@ -179,7 +179,7 @@ func TestLive(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(articles)) {
 		all = append(all, articles[name])
 	}
-	if needs.Full() {
+	if needs.Count(t, "tables of breaking points", 0, 1) == 1 {
 		found, err := table()
 		require.NoError(t, err)
 		for _, line := range found {
