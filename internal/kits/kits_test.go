@@ -32,9 +32,6 @@ var asItIs struct {
 func TestMain(m *testing.M) {
 	lab.Serve()
 	needs.SideBySide(6)
-	if python, err := needs.FindRedisPy(); err == nil { // clients are started by its name, some hundred times
-		_ = os.Setenv("PATH", filepath.Dir(python)+string(os.PathListSeparator)+os.Getenv("PATH"))
-	}
 	code, err := inDirectory(m.Run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -103,7 +100,7 @@ func prepare(t *testing.T, kit kits.Kit, dir string, change func()) {
 	change()
 	switch kit.Name {
 	case "python": // tests install nothing for the machine's Python
-		needs.RedisPy(t)
+		needs.Part(t, "python", exec.Command("python3", "-c", "import redis").Run())
 	case "shell":
 		needs.Program(t, "python", "python3")
 		needs.Program(t, "redis", "redis-cli")
