@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/locktest"
 )
 
@@ -31,7 +32,7 @@ func TestDoFailsLikeAConnection(t *testing.T) {
 				mu.Unlock()
 			}}, err
 		}
-		locktest.Explore(t, subject, locktest.Search{Seed: 1, Schedules: 500, For: time.Minute})
+		locktest.Explore(t, subject, locktest.Search{Seed: 1, Schedules: needs.Count(t, "schedules", 100, 500), For: time.Minute})
 		return seen
 	}
 	wire := errorsOf(overTheWire)

@@ -60,6 +60,9 @@ func TestMutants(t *testing.T) {
 		{"shrink", damagedForShrink, 50},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
+			if kind.name == "shrink" {
+				needs.Long(t, "what lab shrink makes of damaged histories")
+			}
 			damage, total := kind.make(t), &tally{codes: map[int]int{}, clock: startRunClock(t)}
 			all := max(1, cmp.Or(*mutants, needs.Count(t, "damaged histories", 5, 500))/kind.part)
 			for n := range all {

@@ -33,7 +33,7 @@ func tooLarge() map[string]int {
 }
 
 func TestRulesAreKept(t *testing.T) {
-	files := sources(t, filepath.Join("..", ".."))
+	files := sources(t)
 	require.NotEmpty(t, files)
 	for _, f := range files {
 		assert.Empty(t, f.problems(), f.path)
@@ -43,7 +43,7 @@ func TestRulesAreKept(t *testing.T) {
 // TestPackagesSayWhatTheyAre: a package comment says what the package owns, and what it must not know.
 func TestPackagesSayWhatTheyAre(t *testing.T) {
 	comments := make(map[string]string)
-	for _, f := range sources(t, filepath.Join("..", "..")) {
+	for _, f := range sources(t) {
 		if !strings.HasSuffix(f.path, "_test.go") {
 			comments[f.dir] += strings.Join(strings.Fields(f.file.Doc.Text()), " ")
 		}
@@ -56,10 +56,16 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 	}
 }
 
+// parsed are the sources, once a test has asked for them.
+var parsed []source
+
 // sources parses every Go file of the module, whatever platform it is for.
-func sources(t *testing.T, root string) []source {
+func sources(t *testing.T) (files []source) {
 	t.Helper()
-	var files []source
+	if parsed != nil {
+		return parsed
+	}
+	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -83,6 +89,7 @@ func sources(t *testing.T, root string) []source {
 	})
 	require.NoError(t, err)
 	shareStructs(files)
+	parsed = files
 	return files
 }
 

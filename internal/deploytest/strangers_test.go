@@ -330,6 +330,7 @@ func TestKubernetesManifest(t *testing.T) {
 		assert.Equal(t, pod.Volumes[0].Name, pod.Containers[0].VolumeMounts[0].Name)
 		assert.Equal(t, resultsDir, pod.Containers[0].VolumeMounts[0].MountPath)
 	}
+	needs.Long(t, "carries the manifest out, with a lab that it builds")
 	m := newMachine(t)
 	small := func(args []string) []string {
 		line := strings.Replace(strings.Join(args, "\n"), "run\n--all", strings.ReplaceAll(cells, " ", "\n"), 1)

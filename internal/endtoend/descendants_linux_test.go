@@ -47,6 +47,7 @@ func startDaemons(t *testing.T, more ...string) (*lab, int) {
 
 // TestDescendantsThatLeaveTheirGroup neither hold the lab up nor outlive the run.
 func TestDescendantsThatLeaveTheirGroup(t *testing.T) {
+	needs.Long(t, "clients that leave daemons")
 	tests := map[string]struct {
 		end  func(t *testing.T, lab *lab)
 		code int
@@ -56,9 +57,6 @@ func TestDescendantsThatLeaveTheirGroup(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if name != "the run ends" {
-				needs.Long(t, "the same at a signal")
-			}
 			t.Parallel()
 			count := "1"
 			if test.code != 0 {

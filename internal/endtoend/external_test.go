@@ -190,6 +190,7 @@ func TestOutsideServers(t *testing.T) {
 
 // TestOutsideServersAfterAnInterrupt asserts that the lab takes what is its own with it when it is interrupted.
 func TestOutsideServersAfterAnInterrupt(t *testing.T) {
+	needs.Long(t, "interrupts a run at the servers of others")
 	t.Parallel()
 	n := startNeighbours(t)
 	before := n.belongings(t)

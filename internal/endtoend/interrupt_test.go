@@ -85,6 +85,7 @@ func partialResults(t *testing.T, lab *lab) {
 
 // TestInterruptedTextIsBrief looks at what people see, and at the link to the newest run.
 func TestInterruptedTextIsBrief(t *testing.T) {
+	needs.Long(t, "interrupts a run that prints a text")
 	t.Parallel()
 	lab := start(t, "run", "take-turns", "pause-past-lease", "--count", "5")
 	eventually(t, patience, func() error {

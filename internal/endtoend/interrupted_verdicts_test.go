@@ -27,11 +27,9 @@ import (
 // TestInterruptedStorm interrupts storms of a broken lock, which is to be caught, and of a sound one, when holders have outlived their leases: an
 // anomaly that a fault excuses shows neither that the one was not caught, nor that the other holds.
 func TestInterruptedStorm(t *testing.T) {
+	needs.Long(t, "interrupts a storm")
 	for name, signal := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
-			if name != "SIGINT" {
-				needs.Long(t, "one more signal")
-			}
 			t.Parallel()
 			lab := start(t, "storm", "--lock", "setpx-getdel,setpx-lua", "--faults", "pause", "--for", "40s", "--seed", "1")
 			for _, lock := range []string{"setpx-getdel.1", "setpx-lua.1"} {

@@ -58,6 +58,7 @@ func TestOneCtrlC(t *testing.T) {
 
 // TestJobControl stops the lab and continues it, as Ctrl-Z and fg do.
 func TestJobControl(t *testing.T) {
+	needs.Long(t, "stops a run, and continues it")
 	t.Parallel()
 	lab := start(t, "run", "take-turns", "--lock", "setpx-lua", "--count", "20", "--json")
 	lab.awaitCells(t, 1)

@@ -91,8 +91,10 @@ type Index struct {
 	names []Name
 }
 
-// New reads the built-in scenarios, the reviewed matrix and the texts.
-func New() (*Index, error) {
+// New reads the built-in scenarios, the reviewed matrix and the texts, once: they are part of the program.
+var New = sync.OnceValues(read)
+
+func read() (*Index, error) {
 	scripts, err := scenarios.Builtin()
 	if err != nil {
 		return nil, err

@@ -81,6 +81,7 @@ const (
 
 // TestFences: a lock in Python or JavaScript may hand out fencing tokens, and those that do not grow are noticed.
 func TestFences(t *testing.T) {
+	needs.Long(t, "fences of a client")
 	t.Parallel()
 	for name, test := range map[string]struct {
 		client func(t *testing.T, fence string) play.Subject

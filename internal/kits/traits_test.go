@@ -240,6 +240,7 @@ C2  release => ok
 
 // TestClientsThatCannotCancel: the lab breaks their connections instead.
 func TestClientsThatCannotCancel(t *testing.T) {
+	needs.Long(t, "clients that cannot cancel")
 	t.Parallel()
 	_, cell := plays(t, adapter(t, `
 def refuse(operation):

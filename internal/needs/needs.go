@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -52,12 +53,13 @@ func RedisPy(t testing.TB) string {
 	return path
 }
 
-// FindRedisPy looks for an interpreter of Python that has redis-py.
-func FindRedisPy() (string, error) {
+// FindRedisPy looks for an interpreter of Python that has redis-py, once: it takes a third of a second. A python3 that is a script in front of the
+// interpreter (pyenv) would take as long again each time that a client is started.
+var FindRedisPy = sync.OnceValues(func() (string, error) {
 	for _, path := range []string{"python3", "/usr/bin/python3"} {
-		if exec.Command(path, "-c", "import redis").Run() == nil {
-			return path, nil
+		if itself, err := exec.Command(path, "-c", "import redis, sys; print(sys.executable)").Output(); err == nil {
+			return strings.TrimSpace(string(itself)), nil
 		}
 	}
 	return "", errors.New("no python3 with redis-py (Debian: python3-redis)")
-}
+})

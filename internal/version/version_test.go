@@ -49,6 +49,21 @@ func TestBuilds(t *testing.T) {
 	build("the next tag", `0\.2\.0-rc\.1\+`+commit)
 }
 
+// TestBuildID has the beginnings of programs: in ELF, and as on Windows and macOS.
+func TestBuildID(t *testing.T) {
+	t.Parallel()
+	id := strings.Join(strings.Fields(strings.Repeat(strings.Repeat("x", 20)+" ", 4)), "/")
+	for head, want := range map[string]string{
+		"\x7fELF…\x04\x00\x00\x00\x53\x00\x00\x00\x04\x00\x00\x00Go\x00\x00" + id + "\x00more": id,
+		"MZ…\xff Go build ID: \"" + id + "\"\n \xff":                                           id,
+		"MZ…\xff Go build ID: \"" + strings.ReplaceAll(id, "/", "-") + "\"\n \xff":             "",
+		"MZ…\xff Go build ID: \"v1\"\n \xff":                                                   "",
+		"":                                                                                     "",
+	} {
+		assert.Equal(t, want, string(buildID([]byte(head))), "%q", head)
+	}
+}
+
 // tree is a repository with this package and a program that prints its version.
 type tree struct {
 	t        *testing.T

@@ -77,6 +77,7 @@ func TestPythonGivesUp(t *testing.T) {
 }
 
 func TestPythonWaitsAndGivesUpWaiting(t *testing.T) {
+	needs.Long(t, "two more clients in Python")
 	t.Parallel()
 	addr := startMini(t)
 	one, two := opened(t, addr, "setpx-lua", long), inPython(t, addr)
@@ -90,6 +91,7 @@ func TestPythonWaitsAndGivesUpWaiting(t *testing.T) {
 }
 
 func TestPythonReconnects(t *testing.T) {
+	needs.Long(t, "one more client in Python")
 	t.Parallel()
 	gate := newGate(t, startMini(t))
 	c := inPython(t, gate.addr)
@@ -103,6 +105,7 @@ func TestPythonReconnects(t *testing.T) {
 
 // A client that its host did not run for a while says so. Here the test stops it.
 func TestPythonSaysThatItWasLate(t *testing.T) {
+	needs.Long(t, "one more client in Python")
 	t.Parallel()
 	c := inPython(t, startMini(t))
 	const pause = 300 * time.Millisecond

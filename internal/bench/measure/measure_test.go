@@ -20,6 +20,7 @@ const ms = time.Millisecond
 
 // TestMarket: every crowd trades under every guard, and the market's books balance.
 func TestMarket(t *testing.T) {
+	needs.Long(t, "a market on three kinds of locks")
 	for kind, guards := range map[string]int{measure.Embedded: 2, measure.RedisServer: 3} {
 		t.Run(kind, func(t *testing.T) {
 			p := openOn(t, kind, nil)

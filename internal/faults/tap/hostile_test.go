@@ -18,6 +18,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/faults/commands"
 	"github.com/locklab/locklab/internal/faults/resp"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 func bewares(c *Config) {
@@ -195,6 +196,7 @@ func TestNoConnectionCanBeAccepted(t *testing.T) {
 // TestWhatAConnectionMakesTheTapKeep: everything is charged to its client's budget, and given back with its connection at the latest. In each case
 // the buffers alone fit.
 func TestWhatAConnectionMakesTheTapKeep(t *testing.T) {
+	needs.Long(t, "sends much over one connection")
 	long := strings.Repeat("x", 100<<10)
 	many := func(n int, message ...string) string {
 		return strings.Repeat(string(resp.AppendCommand(nil, message...)), n)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/faults/resp"
+	"github.com/locklab/locklab/internal/needs"
 )
 
 func TestBlockedCommandDoesNotBlockOthers(t *testing.T) {
@@ -189,6 +190,7 @@ func TestGoRedis(t *testing.T) {
 }
 
 func TestClientThatDoesNotReadStopsNobody(t *testing.T) {
+	needs.Long(t, "fills the buffers of a connection")
 	const messages = 64
 	large := strings.Repeat("x", 256<<10) // so many: more than sockets hold, less than the server bears
 	smallQueue := func(c *Config) { c.Queue = 64 << 10 }

@@ -134,6 +134,7 @@ func TestACancelThatIsNotRead(t *testing.T) {
 
 // TestACancelThatHitsAnotherOperation: a client that breaks off what it has under way where the lab names an operation that has been answered.
 func TestACancelThatHitsAnotherOperation(t *testing.T) {
+	needs.Long(t, "one more client goes through all checks")
 	const asked = `return said(True) if operation and operation.cancel()`
 	hits := [2]string{asked, `[one.cancel() for one in [*self.operations.values()] if not operation]; ` + asked}
 	breach := breachOfKit(t, "work-after-cancel", hits)

@@ -21,14 +21,12 @@ import (
 // TestLocksOfTheLabBesideHostileClients: the lab's own locks share servers and processes with each other, and none of them with a hostile client.
 // All attacks, beside other clients of the same program, are made in internal/endtoend.
 func TestLocksOfTheLabBesideHostileClients(t *testing.T) {
+	needs.Long(t, "hostile clients beside every lock")
 	attacks := []string{"flushdb", "flush-by-script", "shutdown", "client-kill", "empty-requests", "no-resp", "connections", "answers-twice"}
 	for _, kind := range []string{live.Embedded, live.RedisServer} {
 		t.Run(kind, func(t *testing.T) {
 			if _, _, err := server.FindRedis(); err != nil && kind == live.RedisServer {
 				t.Skip(err)
-			}
-			if kind == live.RedisServer {
-				needs.Long(t, "the same on a redis-server")
 			}
 			t.Parallel()
 			s := openStage(t, func(c *live.Config) { c.Server = kind })

@@ -19,6 +19,7 @@ import (
 )
 
 func TestEveryVerbOnOneOfSeveralServers(t *testing.T) {
+	needs.Long(t, "every verb on one of several servers")
 	s := openStage(t, nil)
 	for name, test := range map[string]struct {
 		text, verdict string
@@ -186,6 +187,7 @@ func TestEvenSplitWithAHalfMajority(t *testing.T) {
 }
 
 func TestRedlockOnRealServers(t *testing.T) {
+	needs.Long(t, "five redis-servers")
 	t.Parallel()
 	needs.Found(t, "redis", server.FindRedis)
 	s := openStage(t, func(cfg *live.Config) { cfg.Server = live.RedisServer })

@@ -102,6 +102,7 @@ func TestOpenFails(t *testing.T) {
 
 // TestWithoutStateProbes asserts that without state probes no further anomaly is reported, and none that only probes can prove.
 func TestWithoutStateProbes(t *testing.T) {
+	needs.Long(t, "cells with and without probes")
 	asked := openStage(t, nil)
 	unasked := openStage(t, func(cfg *live.Config) { cfg.NoStateProbes = true })
 	tests := []struct {
@@ -119,7 +120,7 @@ func TestWithoutStateProbes(t *testing.T) {
 		{"stopped-between-check-and-delete", "setpx-lua", nil, nil},
 		{"take-turns", "watchdog", nil, nil},
 	}
-	for _, test := range tests[:needs.Count(t, "cells", 2, len(tests))] {
+	for _, test := range tests {
 		t.Run(test.scenario+" "+test.lock, func(t *testing.T) {
 			t.Parallel()
 			with, _ := asked.playScript(t, builtin(t, test.scenario), subject(t, test.lock))

@@ -12,6 +12,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -19,6 +20,7 @@ import (
 // TestEachBugIsShown: for each bug of each lock the matrix has a cell whose verdict is another one without that bug. Cells with one bug only
 // are preferred; some bugs do harm only together with others. No cell with an anomaly names a bug that it does without.
 func TestEachBugIsShown(t *testing.T) {
+	needs.Long(t, "plays every lock with and without its bugs")
 	harmless := map[string]string{ // to give up early is no anomaly
 		"watchdog-published/spent-retries": "spent-retries: n/a: C2's acquire returned no without a SET number 2, without: safe",
 	}

@@ -39,8 +39,8 @@ func suite(t *testing.T) []lab.Case {
 		}
 		cases = append(cases, lab.Cases([]*scenarios.Script{script}, subjects, 1, lab.Expect(matrix))...)
 	}
-	if parts := needs.Count(t, "parts of the suite", 1, 20); parts == 1 && !*update {
-		return lab.Shard{Index: 1, Of: 20}.Cases(cases)
+	if parts := needs.Count(t, "parts of the suite", 1, 40); parts == 1 && !*update {
+		return lab.Shard{Index: 1, Of: 40}.Cases(cases)
 	}
 	return cases
 }

@@ -94,7 +94,7 @@ func TestBreakingPoints(t *testing.T) {
 				if lock.Needs == impls.OneZooKeeper {
 					search.States = 1_000
 				}
-				search.States = needs.Count(t, "states of each search", 500, search.States)
+				search.States = needs.Count(t, "states of each search", 200, search.States)
 				lines, err := search.Find(t.Context())
 				require.NoError(t, err)
 				assert.Empty(t, lines[0].Disputed)

@@ -22,7 +22,7 @@ import (
 func TestModelAgainstRedisUnderLocks(t *testing.T) {
 	theirs := realRedis(t)
 	locks := impls.All()
-	each := len(locks) / needs.Count(t, "locks", 8, len(locks))
+	each := len(locks) / needs.Count(t, "locks", 4, len(locks))
 	if racing.Enabled {
 		locks = locks[:6]
 	}

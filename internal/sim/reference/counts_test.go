@@ -64,7 +64,7 @@ func TestCounting(t *testing.T) {
 		{sets: true, want: []checker.Name{checker.Overwrite}},
 		{kind: faults.Pause, want: []checker.Name{checker.DoubleHolder, checker.LostUpdate, checker.StaleWrite, checker.WrongfulDelete}},
 	}
-	for _, test := range tests[:needs.Count(t, "searches", 4, len(tests))] {
+	for _, test := range tests[:needs.Count(t, "searches", 2, len(tests))] {
 		c := config(t, "setpx-lua", test.kind)
 		c.Tries = 2
 		c.Lock.New = func(env impls.Env, opts impls.Options) impls.Lock {

@@ -1,4 +1,4 @@
-package history_test
+package readme
 
 import (
 	"archive/zip"
@@ -30,7 +30,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	s, err := compiler.Compile(filepath.Join("..", "docs", "tables", "history.schema.json"))
+	s, err := compiler.Compile(filepath.Join("..", "..", "docs", "tables", "history.schema.json"))
 	require.NoError(t, err)
 	return s
 }
@@ -113,7 +113,7 @@ func TestSchemaAllowsHistories(t *testing.T) {
 		files++
 		require.NoError(t, hold(s, r, kinds), name)
 	}
-	histories(t, "..", found)
+	histories(t, filepath.Join("..", ".."), found)
 	assert.Greater(t, files, 25, "there are more in cmd/lab/testdata and lab/testdata")
 
 	scripts, err := scenarios.Builtin()
