@@ -198,7 +198,7 @@ func Redact(text string) string {
 			rest = user + ":***" + rest[at:]
 		}
 	}
-	if address, _, has := strings.Cut(rest, "?"); has {
+	if address, _, has := strings.Cut(rest, "?"); has && isURL {
 		rest = address + "?***"
 	}
 	return scheme + rest
