@@ -15,7 +15,9 @@ func Conclude(events []history.Event, opts Options) Verdict {
 		return undecided(why)
 	}
 	switch last.Text {
-	case history.EndedNA, history.EndedLacks:
+	case history.EndedNA:
+		return Verdict{Kind: NotApplicable, Reason: explained(last.Why, events, true)}
+	case history.EndedLacks:
 		return Verdict{Kind: NotApplicable, Reason: last.Why}
 	case history.EndedStalled, history.EndedUnknown, history.EndedFailed:
 		return undecided(last.Why)

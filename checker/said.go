@@ -17,16 +17,17 @@ func explained(why string, events []history.Event, step bool) string {
 	return why + "; " + said
 }
 
-// lastError is what went wrong in the operation at which a script ended, or in the last in which something did; "" if nothing.
+// lastError is what went wrong in the operation at which a script ended, or in the last in which something did; "" if nothing. A step of no client,
+// which waits for what clients have done, is about any.
 func lastError(events []history.Event, atStep bool) string {
 	client := ""
-	for i := len(events) - 1; i >= 0 && atStep && client == ""; i-- {
+	for i := len(events) - 1; i >= 0 && atStep; i-- {
 		if events[i].Kind == history.KindStep {
-			if client = events[i].Client; client == "" {
-				return "" // the step is none of a client
-			}
+			client = events[i].Client
+			break
 		}
 	}
+	atStep = atStep && client != ""
 	for i := len(events) - 1; i >= 0; i-- {
 		e := &events[i]
 		if e.Kind != history.KindReturn || atStep && e.Client != client {

@@ -40,6 +40,7 @@ func TestReasonsHaveTheServersWords(t *testing.T) {
 		"a number below zero":              {[]history.Event{step, call(1, "C1"), command(1, "C1", "-2"), answer(1, "C1", nil)}, "why"},
 		"of another operation":             {[]history.Event{call(1, "C1"), command(1, "C1", full), answer(1, "C1", nil), step, call(2, "C1"), answer(2, "C1", nil)}, "why"},
 		"of another client":                {[]history.Event{step, call(1, "C2"), command(1, "C2", full), answer(1, "C2", nil)}, "why"},
+		"of any, for a step of no client":  {[]history.Event{call(1, "C1"), answer(1, "C1", &history.Detail{Error: "NOPERM no"}), {Kind: history.KindStep}}, "why; C1's acquire was answered no: NOPERM no"},
 		"none":                             {[]history.Event{step, call(1, "C1"), answer(1, "C1", nil)}, "why"},
 		"said already":                     {[]history.Event{step}, "why"},
 	} {
@@ -48,4 +49,8 @@ func TestReasonsHaveTheServersWords(t *testing.T) {
 			assert.Equal(t, test.want, Conclude(events, Options{}).Reason)
 		})
 	}
+	refused := []history.Event{step, call(1, "C1"), command(1, "C1", full), answer(1, "C1", nil), {
+		Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedNA, Why: "C1's acquire returned no without a GET"},
+	}}
+	assert.Equal(t, "n/a: C1's acquire returned no without a GET; C1's acquire was answered no: SET: "+full[1:], Conclude(refused, Options{}).String())
 }

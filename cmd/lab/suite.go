@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/suite"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -336,11 +337,11 @@ func (s *suiteRun) located(err error) error {
 	return err
 }
 
-// tomlText is a value as the file has it, or nearly.
+// tomlText is a value as the file has it, or nearly: without the password of an address.
 func tomlText(value any) string {
 	switch v := value.(type) {
 	case string:
-		return strconv.Quote(v)
+		return strconv.Quote(server.Redact(v))
 	case []any:
 		var texts []string
 		for _, one := range v {

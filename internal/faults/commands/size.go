@@ -8,12 +8,12 @@ import (
 // Bounds on what one command makes a server of others allocate beyond what it sends.
 const (
 	maxLength = 16 << 20 // bytes of a string
-	maxCount  = 10_000   // elements, of which a reply may repeat some
+	maxCount  = 10_000   // elements
 )
 
 const (
 	tooLong     = "its offset must be a number, and within 16 MiB"
-	tooMany     = "its count must be a number up to 10,000"
+	tooMany     = "its count must be a number from 0 to 10,000"
 	unknownForm = "the lab does not know this form of it as one that touches nothing else"
 )
 
@@ -32,7 +32,7 @@ func (t Traits) tooLarge(args [][]byte) string {
 	case "BITFIELD":
 		return bitsTooLarge(args)
 	case "SRANDMEMBER", "HRANDFIELD", "ZRANDMEMBER":
-		if len(args) > 2 && !atMost(bytes.TrimPrefix(args[2], []byte("-")), maxCount) {
+		if len(args) > 2 && !atMost(args[2], maxCount) { // below 0 the reply would repeat elements of any size
 			return tooMany
 		}
 	case "XAUTOCLAIM":

@@ -187,18 +187,21 @@ func SplitPassword(text string) (without, password string, has bool) {
 	return scheme + "://" + where, password, true
 }
 
-// Redact hides the password in what may be a URL, of any scheme.
+// Redact hides the password and the query, which may have one, in what may be a URL, of any scheme or none.
 func Redact(text string) string {
 	scheme, rest, isURL := strings.Cut(text, "://")
-	at := strings.LastIndexByte(rest, '@')
-	if !isURL || at < 0 {
-		return text
+	if scheme += "://"; !isURL {
+		scheme, rest = "", text
 	}
-	user, _, has := strings.Cut(rest[:at], ":")
-	if !has {
-		return text
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		if user, _, has := strings.Cut(rest[:at], ":"); has {
+			rest = user + ":***" + rest[at:]
+		}
 	}
-	return scheme + "://" + user + ":***" + rest[at:]
+	if address, _, has := strings.Cut(rest, "?"); has && isURL {
+		rest = address + "?***"
+	}
+	return scheme + rest
 }
 
 // String is the address, as a URL if there is more to say. It shows no password.

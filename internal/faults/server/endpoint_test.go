@@ -101,6 +101,10 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		"redis://me@host":              "redis://me@host",
 		"host:1":                       "host:1",
 		"redis://:hush@host:not-a-url": "redis://:***@host:not-a-url",
+		"me:hush@host:1":               "me:***@host:1",
+		"redis://host?password=hush":   "redis://host?***",
+		"redis://host:1?p=hush@x":      "redis://host:***@x",
+		"redis://:hu?sh@host/1?db=2":   "redis://:***@host/1?***",
 	} {
 		assert.Equal(t, want, Redact(text))
 	}

@@ -93,10 +93,9 @@ func releasesUnheld(t *talk) { t.must(t.unheld("C2"), protocol.No, ruleRelease) 
 func (t *talk) unheld(client string) (acquire answered) {
 	t.must(t.ask("C1", within(patience/2)), protocol.OK, ruleAcquire)
 	t.must(t.do(client, protocol.Acquire), protocol.No, ruleNo)
-	began := t.Now()
 	release := t.do(client, protocol.Release)
-	if what := t.Removal(client, began); what != "" {
-		t.byLock("%v was answered %s, and its %s removed the lock that C1 held", release.pending, release.said(), what)
+	if taking := t.Taking(); taking != nil {
+		t.byLock("%v was answered %s, and its %s %s the lock that %s held", release.pending, release.said(), taking.Command, taking.Did, taking.From)
 	}
 	acquire = t.do(client, protocol.Acquire)
 	if acquire.Outcome == protocol.OK {

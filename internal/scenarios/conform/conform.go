@@ -116,9 +116,13 @@ type talk struct {
 
 func (t *talk) over() bool { return t.breach != nil || t.lock != "" || t.skipped != "" || t.err != nil }
 
-// broken ends the conversation: the client breaks the rule.
+// broken ends the conversation: the client breaks the rule. If its lock has taken another's before, that is why: no adapter could have helped it.
 func (t *talk) broken(rule, format string, args ...any) {
-	if !t.over() {
+	switch taking := t.Taking(); {
+	case t.over():
+	case taking != nil:
+		t.byLock("%s's %s %s the lock that %s held", taking.By, taking.Command, taking.Did, taking.From)
+	default:
 		t.breach = &Breach{rule, fmt.Sprintf(format, args...)}
 	}
 }

@@ -164,21 +164,28 @@ func TestAnswersInTheWrongOrder(t *testing.T) {
 	require.Contains(t, breach.Rule, "answers the `cancel` first: otherwise the connections stay")
 }
 
-// TestALocksBugIsNotItsAdapters: a release that removes the lock of another is the lock's bug. No check lays it to the adapter, whatever the
-// adapter can answer.
+// TestALocksBugIsNotItsAdapters: a release that removes the lock of another is the lock's bug, and so is an acquire that replaces it. No check lays it to
+// the adapter, whatever the adapter can answer.
 func TestALocksBugIsNotItsAdapters(t *testing.T) {
-	needs.Long(t, "three clients go through all checks")
+	needs.Long(t, "four clients go through all checks")
+	released := func(by string) [2]string {
+		return [2]string{`self.redis.eval(RELEASE, 1, self.key, self.token) == 1`, by}
+	}
 	for name, test := range map[string]struct {
-		release, unheld string
-		all             []string // the checks that say so
+		change [2]string
+		unheld string
+		all    []string // the checks that say so
 	}{
-		"DEL":                {`self.redis.delete(self.key) == 1`, "C2's release was answered ok, and its DEL removed the lock that C1 held", []string{"release-unheld", "close"}},
-		"DEL without a word": {`self.redis.delete(self.key) >= 0`, "C2's release was answered ok, and its DEL removed the lock that C1 held", []string{"release", "release-unheld", "close"}},
-		"a script":           {`self.redis.eval('return redis.call("DEL", KEYS[1])', 1, self.key) == 1`, "C2's release was answered ok, and its EVAL removed the lock that C1 held", []string{"release-unheld", "close"}},
+		"DEL":                {released(`self.redis.delete(self.key) == 1`), "C2's release was answered ok, and its DEL removed the lock that C1 held", []string{"release-unheld", "close"}},
+		"DEL without a word": {released(`self.redis.delete(self.key) >= 0`), "C2's release was answered ok, and its DEL removed the lock that C1 held", []string{"release", "release-unheld", "close"}},
+		"a script":           {released(`self.redis.eval('return redis.call("DEL", KEYS[1])', 1, self.key) == 1`), "C2's release was answered ok, and its EVAL removed the lock that C1 held", []string{"release-unheld", "close"}},
+		"SET without NX": {[2]string{`nx=True, `, ``}, "C2's SET replaced the lock that C1 held", []string{
+			"refused", "waits", "release-unheld", "handles", "close", "exit", "cancel-waiting", "cancel-queued", "work-after-cancel", "errors",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checked := conformOfKit(t, nil, [2]string{`self.redis.eval(RELEASE, 1, self.key, self.token) == 1`, test.release})
+			checked := conformOfKit(t, nil, test.change)
 			var blamed []string
 			for _, r := range checked.Results {
 				assert.Nil(t, r.Breach, r.Name)
@@ -228,8 +235,19 @@ func conformOfKit(t *testing.T, checks []string, changes ...[2]string) lab.Confo
 	for i, change := range changes {
 		require.True(t, found[i], "the kit no longer says %s", change[0])
 	}
-	checked, err := lab.Conform(context.Background(), lab.Setting{}, play.Subject{Argv: []string{needs.RedisPy(t), filepath.Join(dir, "client.py")}}, checks...)
-	require.NoError(t, err)
+	run := func(checks ...string) lab.Conformance {
+		checked, err := lab.Conform(context.Background(), lab.Setting{}, play.Subject{Argv: []string{needs.RedisPy(t), filepath.Join(dir, "client.py")}}, checks...)
+		require.NoError(t, err)
+		return checked
+	}
+	checked := run(checks...)
+	for i := range checked.Results {
+		for range 3 { // the kits of this test load the host themselves
+			if r := &checked.Results[i]; strings.HasPrefix(r.Skipped, "undecided: ") {
+				*r = run(r.Name).Results[0]
+			}
+		}
+	}
 	return checked
 }
 

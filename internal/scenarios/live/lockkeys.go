@@ -49,7 +49,7 @@ func (s *lockServer) limit(ctx context.Context, lock string, by time.Duration) (
 		limited = limited || is
 	}
 	if !limited {
-		return "", play.Undecided("an operator would limit the lock while there is none on the server")
+		return "", play.PremiseMissed("an operator would limit the lock while there is none on the server")
 	}
 	return "the lock ends in " + by.String(), nil
 }

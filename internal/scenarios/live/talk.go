@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/locklab/locklab/faults"
@@ -163,19 +164,48 @@ func (t *Talk) Touched(handle string) int {
 	return len(parts)
 }
 
-// Removal is the name of the first command by which a handle has removed the lock's key since a time; "" if there is none.
-func (t *Talk) Removal(handle string, since time.Duration) (name string) {
+// Taking is a command by which the lock of one handle has removed or replaced what the lock of another had written.
+type Taking struct {
+	By, Command string // the handle and its command
+	Did         string // "removed" or "replaced"
+	From        string // the other handle
+}
+
+// Taking is the first of the conversation; nil if there is none. A number that follows a number is a count, which does not say whose it is; nor
+// does a node of a ZooKeeper that has become the first one.
+func (t *Talk) Taking() (first *Taking) {
+	writers := map[[2]string]string{} // by server and key
 	t.cell.Record.Count(func(e history.Event) bool {
 		c := e.Command()
-		if c == nil || e.Client != handle || e.At < since || c.Server == history.Resource || name != "" {
+		if c == nil || c.Server == history.Resource || first != nil {
 			return false
 		}
-		if slices.ContainsFunc(c.Changes, func(change history.Change) bool { return change.Effect(c.Asked) == history.EffectRemoved }) {
-			name = c.Args[0]
+		for _, change := range c.Changes {
+			key, effect := [2]string{c.Server, change.Key}, change.Effect(c.Asked)
+			from := writers[key]
+			another := from != "" && from != e.Client
+			switch {
+			case effect == history.EffectRemoved && another:
+				first = &Taking{e.Client, c.Args[0], "removed", from}
+			case effect == history.EffectRemoved, effect == history.EffectReplaced && change.After.Type == "znode":
+				delete(writers, key)
+			case effect == history.EffectCreated:
+				writers[key] = e.Client
+			case effect != history.EffectReplaced, isNumber(change.Before.Value) && isNumber(change.After.Value):
+			case !another:
+				writers[key] = e.Client
+			case change.After.Type == "string":
+				first = &Taking{e.Client, c.Args[0], "replaced", from}
+			}
 		}
 		return false
 	})
-	return name
+	return first
+}
+
+func isNumber(value string) bool {
+	_, err := strconv.ParseInt(value, 10, 64)
+	return err == nil
 }
 
 // Told says whether a handle has declared in the background how long its hold is valid, or that it is lost.

@@ -88,7 +88,7 @@ func (c *Cell) jumpClocks(ctx context.Context, names []string, d time.Duration) 
 func (c *Cell) requireLock(ctx context.Context, servers []Server, what string) error {
 	states, err := c.states(ctx, servers)
 	if err == nil && states.Locked() == 0 {
-		err = Undecided("%s while there is no lock on the server", what)
+		err = PremiseMissed("%s while there is no lock on the server", what)
 	}
 	return err
 }

@@ -78,7 +78,7 @@ func (c *Cell) waitHalfOver(ctx context.Context) (scenarios.Result, error) {
 }
 
 func (c *Cell) untouched() error {
-	return Undecided("nothing that anybody did has reached the lock's key %s", c.LockKey)
+	return PremiseMissed("nothing that anybody did has reached the lock's key %s", c.LockKey)
 }
 
 // waitFreed waits until the key is gone from a majority of the servers, for two leases at most.

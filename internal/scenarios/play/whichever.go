@@ -27,7 +27,7 @@ func (c *Cell) whichever(ctx context.Context, step *scenarios.Step) (string, err
 	}
 	switch len(having) {
 	case 0:
-		return "", Undecided("line %d: %q, while no server has the lock", step.Line, step.Text)
+		return "", PremiseMissed("line %d: %q, while no server has the lock", step.Line, step.Text)
 	case 1:
 		c.servers.chosen[step.Verb] = having[0]
 		return having[0], nil

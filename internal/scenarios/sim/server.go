@@ -97,7 +97,7 @@ func (s *server) Cause(_ context.Context, f play.ServerFault) (evidence string, 
 			limited = s.model.Do(labConn, "PEXPIRE", key, fmt.Sprint(f.By.Milliseconds())).Int != 0 || limited
 		}
 		if !limited {
-			return "", play.Undecided("an operator would limit the lock while there is none on the server")
+			return "", play.PremiseMissed("an operator would limit the lock while there is none on the server")
 		}
 		return "the lock ends in " + f.By.String(), nil
 	case faults.Restart:
