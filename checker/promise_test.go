@@ -183,7 +183,7 @@ func TestKeptPromisesPass(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			b.step(false)
 		}
-		require.Equal(t, Verdict{Kind: Safe}, Judge(b.events, Options{}))
+		require.Equal(t, Verdict{Kind: Safe}, Judge(b.events, Options{Twice: true}))
 	})
 }
 
@@ -195,7 +195,7 @@ func TestOvertakingIsSeen(t *testing.T) {
 			b.step(true)
 		}
 		b.drain()
-		v := Judge(b.events, Options{})
+		v := Judge(b.events, Options{Twice: true})
 		require.False(t, v.CheckerFault, v.Reason)
 		gone := func(name string) bool {
 			return slices.ContainsFunc(b.events, func(e history.Event) bool {

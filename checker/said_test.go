@@ -45,7 +45,7 @@ func TestReasonsHaveTheServersWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			events := append(test.events, end)
-			assert.Equal(t, test.want, Conclude(events, Options{}).Reason)
+			assert.Equal(t, test.want, Conclude(events, Options{Twice: true}).Reason)
 		})
 	}
 }
