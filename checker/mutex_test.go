@@ -54,7 +54,7 @@ func newBench(t *rapid.T) *bench {
 	for n := range rapid.IntRange(2, 5).Draw(t, "clients") {
 		b.users = append(b.users, user{name: clientName(n)})
 		b.events = append(b.events, history.Event{Client: clientName(n), Lock: storyLock, Kind: history.KindOpen,
-			Detail: &history.Detail{Lease: b.lease, Contract: history.Contract{Leaseless: b.lease == 0}, Reentrant: b.counts}})
+			Detail: &history.Detail{Lease: b.lease, Contract: history.Contract{Leaseless: b.lease == 0, Reentrant: b.counts}}})
 	}
 	return b
 }

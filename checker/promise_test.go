@@ -46,7 +46,7 @@ func newBank(t *rapid.T) *bank {
 	for n := range rapid.IntRange(2, 5).Draw(t, "clients") {
 		b.clients = append(b.clients, &customer{name: clientName(n)})
 		b.record(history.Event{Client: clientName(n), Kind: history.KindOpen,
-			Detail: &history.Detail{Lease: time.Hour, Reentrant: true, Fair: true}})
+			Detail: &history.Detail{Lease: time.Hour, Contract: history.Contract{Reentrant: true, Fair: true}}})
 	}
 	return b
 }

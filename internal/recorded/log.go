@@ -133,7 +133,7 @@ func (in *logReader) open(e entry) error {
 	if e.Permits < 0 || e.Permits > history.MaxParties {
 		return fmt.Errorf(`"permits" is %d; it may be 1 to %d`, e.Permits, history.MaxParties)
 	}
-	in.opens[e.Lock] = &history.Detail{Contract: history.Contract{Permits: e.Permits}, Reentrant: e.Counts, Fair: e.Fair}
+	in.opens[e.Lock] = &history.Detail{Contract: history.Contract{Permits: e.Permits, Reentrant: e.Counts, Fair: e.Fair}}
 	return nil
 }
 

@@ -21,19 +21,17 @@ const maxAnomalies = 100_000
 type Contract struct {
 	Promises []impls.Promise
 	Broken   bool // known to be: what it does not promise is its bug, and not a limit of what it is for
-	Renews   bool // it prolongs its lease while it is held
-	// EndsWithConnection: the server frees it when its client's connection ends.
-	EndsWithConnection bool
+	history.Contract
 }
 
 // ContractOf is the contract of a lock.
 func ContractOf(spec impls.Spec) Contract {
-	return Contract{spec.Promises, spec.Bug != "", spec.Renews, spec.EndsWithConnection}
+	return Contract{spec.Promises, spec.Bug != "", spec.Declares()}
 }
 
 // Expected is what a storm is measured by, as run.json has it.
 func (c Contract) Expected() record.Expectation {
-	e := record.Expectation{Verdict: checker.Verdict{Kind: checker.Safe}, By: record.ByPromises, Renews: c.Renews, EndsWithConnection: c.EndsWithConnection}
+	e := record.Expectation{Verdict: checker.Verdict{Kind: checker.Safe}, By: record.ByPromises, Contract: c.Contract}
 	if c.Broken {
 		e.Verdict.Kind = checker.Broken
 	}
@@ -45,7 +43,7 @@ func (c Contract) Expected() record.Expectation {
 
 // ContractIn reads a contract back.
 func ContractIn(e record.Expectation) Contract {
-	c := Contract{Broken: e.Verdict.Kind == checker.Broken, Renews: e.Renews, EndsWithConnection: e.EndsWithConnection}
+	c := Contract{Broken: e.Verdict.Kind == checker.Broken, Contract: e.Contract}
 	for _, promise := range e.Promises {
 		c.Promises = append(c.Promises, impls.Promise(promise))
 	}
