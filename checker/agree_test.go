@@ -53,7 +53,7 @@ func TestAllAgreeOnStories(t *testing.T) {
 	assert.NotEmpty(t, stories)
 }
 
-// TestAllAgreeOnTheSuite does the same for every cell of the suite.
+// TestAllAgreeOnTheSuite does the same for every cell of the suite. To judge it twice changes no verdict.
 func TestAllAgreeOnTheSuite(t *testing.T) {
 	scripts, err := scenarios.Builtin()
 	require.NoError(t, err)
@@ -74,9 +74,40 @@ func TestAllAgreeOnTheSuite(t *testing.T) {
 					compared.Add(1)
 				}
 				agree(t, spec.Name, played.Events)
+				once, twice := checker.Conclude(played.Events, checker.Options{}), checker.Conclude(played.Events, checker.Options{Twice: true})
+				assert.Equal(t, once, twice, spec.Name)
+				assert.False(t, twice.CheckerFault, twice.Reason)
 			}
 		})
 	}
+}
+
+// BenchmarkOnceAndTwice compares what it takes to judge cells of the suite once and twice.
+func BenchmarkOnceAndTwice(b *testing.B) {
+	scripts, err := scenarios.Builtin()
+	require.NoError(b, err)
+	world := sim.Open(sim.Config{CellTimeout: time.Minute})
+	var cells [][]history.Event
+	for i := 0; i < len(scripts); i += 10 {
+		for _, spec := range impls.All() {
+			played, err := world.Play(b.Context(), play.SubjectOf(spec), scripts[i], "")
+			require.NoError(b, err)
+			cells = append(cells, played.Events)
+		}
+	}
+	var took [2]time.Duration
+	for b.Loop() {
+		for _, events := range cells {
+			for n, opts := range []checker.Options{{}, {Twice: true}} {
+				start := time.Now()
+				checker.Conclude(events, opts)
+				took[n] += time.Since(start)
+			}
+		}
+	}
+	b.ReportMetric(float64(took[0].Microseconds())/float64(b.N*len(cells)), "once-µs/cell")
+	b.ReportMetric(float64(took[1].Microseconds())/float64(b.N*len(cells)), "twice-µs/cell")
+	b.ReportMetric(float64(took[1])/float64(took[0]), "times-slower")
 }
 
 // agree compares who holds after each event.

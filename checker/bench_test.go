@@ -10,6 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker/internal/overlap"
 	"github.com/locklab/locklab/history"
 )
 
@@ -155,11 +156,11 @@ func BenchmarkHundredThousandOperations(b *testing.B) {
 		require.Equal(b, Verdict{Kind: Safe}, Judge(events, Options{}))
 		cut += time.Since(start)
 		start = time.Now()
-		for _, lock := range mutexHistories(events) {
-			require.Equal(b, porcupine.Ok, searched(mutexWindowsOf(lock.spans, len(lock.spans))))
+		for _, lock := range overlap.Locks(events) {
+			require.Equal(b, porcupine.Ok, searched(overlap.HoldWindowsOf(lock.Spans, len(lock.Spans))))
 		}
-		for _, c := range counterHistories(events) {
-			require.Equal(b, porcupine.Ok, searched(counterWindowsOf(c.updates, len(c.updates))))
+		for _, c := range overlap.Counters(events) {
+			require.Equal(b, porcupine.Ok, searched(overlap.CounterWindowsOf(c.Updates, len(c.Updates))))
 		}
 		whole += time.Since(start)
 	}

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"github.com/locklab/locklab/checker/internal/overlap"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline"
 )
@@ -28,20 +29,14 @@ func HoldersByMonitors(events []history.Event) [][]Holder {
 // HoldersBySecondJudge are the holders after each event, as porcupine's reader has read them.
 func HoldersBySecondJudge(events []history.Event) [][]Holder {
 	all := make([][]Holder, len(events))
-	for _, lock := range mutexHistories(events) {
-		for _, s := range lock.spans {
-			for i := int(s.got / 2); i < len(events) && at(i) < s.end; i++ {
-				all[i] = append(all[i], Holder{events[s.got/2].Client, lock.name})
+	for _, lock := range overlap.Locks(events) {
+		for _, s := range lock.Spans {
+			for i := int(s.Got / 2); i < len(events) && overlap.At(i) < s.End; i++ {
+				all[i] = append(all[i], Holder{events[s.Got/2].Client, lock.Name})
 			}
 		}
 	}
 	return all
-}
-
-// mutexHistories reads the holds of each lock, in the order in which the locks appear.
-func mutexHistories(events []history.Event) []*mutexHistory {
-	locks, _ := lockHistories(events, false)
-	return locks
 }
 
 // ReadStory reads a history of testdata.

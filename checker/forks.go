@@ -3,13 +3,14 @@ package checker
 import (
 	"fmt"
 
+	"github.com/locklab/locklab/checker/internal/resource"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline"
 )
 
 // forks judges a ledger as it was found at the end: each entry must have the next number, and name the one before it.
 func (c *counter) forks(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
-	if c.work != history.Ledger || f.Event.Detail == nil {
+	if c.Work != history.Ledger || f.Event.Detail == nil {
 		return nil
 	}
 	why := forkWords(f.Event.Detail.Work.Find("entries"))
@@ -27,7 +28,7 @@ func (c *counter) forks(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 // forkWords says the first entry that does not follow the one before it; "" if all do.
 func forkWords(entries []string) string {
 	for n, text := range entries {
-		number, after, ok := entry(text)
+		number, after, ok := resource.Entry(text)
 		switch place := int64(n + 1); {
 		case !ok:
 			return fmt.Sprintf("In place %d of the ledger stands %q, which is no entry.", place, text)
@@ -44,7 +45,7 @@ func forkWords(entries []string) string {
 // entryNumber is the entry with a number, or the last one.
 func entryNumber(entries []string, number int64) string {
 	for _, text := range entries {
-		if n, _, ok := entry(text); ok && n == number {
+		if n, _, ok := resource.Entry(text); ok && n == number {
 			return text
 		}
 	}

@@ -33,7 +33,7 @@ func FuzzConclude(f *testing.F) {
 		if err != nil {
 			return
 		}
-		opts := Options{Timeout: 100 * time.Millisecond}
+		opts := Options{Timeout: 100 * time.Millisecond, Twice: true}
 		Conclude(file.Events, opts)
 		v := Judge(file.Events, opts)
 		require.False(t, v.CheckerFault, v.Reason)

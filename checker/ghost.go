@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/checker/internal/list"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline"
 )
@@ -64,7 +65,7 @@ func (m *ghostLock) find(f *timeline.Fact) {
 
 // exchanged takes in the end of an acquire: it was told ok although another client's claim had kept the lock from it, or it is that claim's.
 func (m *ghostLock) exchanged(f *timeline.Fact, v *timeline.Cursor) (found []Anomaly) {
-	met := takeWaiting(&m.found, func(g ghostMet) bool { return g.op == f.Op.ID && g.client == f.Client })
+	met := list.Take(&m.found, func(g ghostMet) bool { return g.op == f.Op.ID && g.client == f.Client })
 	if met.op != 0 && f.Op.Outcome == history.OK && f.Op.Took == 0 {
 		met.at = f.Event.At
 		m.swapped = append(m.swapped, met)
@@ -78,7 +79,7 @@ func (m *ghostLock) exchanged(f *timeline.Fact, v *timeline.Cursor) (found []Ano
 		}
 	}
 	for {
-		done := takeWaiting(&m.swapped, func(g ghostMet) bool { return g.ghost.Standing != timeline.Pending })
+		done := list.Take(&m.swapped, func(g ghostMet) bool { return g.ghost.Standing != timeline.Pending })
 		if done.op == 0 {
 			return found
 		}
@@ -114,7 +115,7 @@ func (m *ghostLock) meet(met ghostMet) {
 }
 
 func (m *ghostLock) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
-	met := takeWaiting(&m.met, func(g ghostMet) bool { return g.op == f.Op.ID && g.client == f.Client })
+	met := list.Take(&m.met, func(g ghostMet) bool { return g.op == f.Op.ID && g.client == f.Client })
 	if met.op == 0 || f.Op.Outcome != history.No || slices.Contains(m.reported, met.ghost.Op) {
 		return nil
 	}

@@ -25,7 +25,7 @@ func TestStories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			events, err := readStory(path)
 			require.NoError(t, err)
-			v := Judge(events, Options{})
+			v := Judge(events, Options{Twice: true})
 			for _, n := range v.Names() {
 				shown[n] = true
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/locklab/locklab/checker/internal/list"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline"
 )
@@ -73,7 +74,7 @@ func (m *doubleHolder) asks(f *timeline.Fact, v *timeline.Cursor) {
 // told takes in the answer to it.
 func (m *doubleHolder) told(f *timeline.Fact, v *timeline.Cursor) (found []Anomaly) {
 	for {
-		c := takeWaiting(&m.asked, func(c checkAsked) bool { return c.op == f.Op.ID && c.client == f.Client })
+		c := list.Take(&m.asked, func(c checkAsked) bool { return c.op == f.Op.ID && c.client == f.Client })
 		if c.op == 0 {
 			return found
 		}
@@ -155,7 +156,7 @@ func (m *fences) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 }
 
 func (m *fences) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
-	wait := takeWaiting(&m.waiting, func(w fenceWait) bool { return w.op == f.Op.ID && w.client == f.Client })
+	wait := list.Take(&m.waiting, func(w fenceWait) bool { return w.op == f.Op.ID && w.client == f.Client })
 	if len(m.waiting) == 0 {
 		defer func() { m.recent = m.recent[:0] }()
 	}
@@ -203,16 +204,4 @@ func (m *fences) took(f *timeline.Fact, highest fence) {
 			w.before = highest
 		}
 	}
-}
-
-// takeWaiting removes the element that match finds, and returns it; the zero value if there is none.
-func takeWaiting[T any](list *[]T, match func(T) bool) (found T) {
-	for i, w := range *list {
-		if match(w) {
-			found = w
-			*list = append((*list)[:i], (*list)[i+1:]...)
-			return found
-		}
-	}
-	return found
 }

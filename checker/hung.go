@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/locklab/locklab/checker/internal/list"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline"
@@ -110,7 +111,7 @@ func triesOverdue(session bool) int {
 }
 
 func (m *hungOperation) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
-	p := takeWaiting(&m.pending, func(p boundedOperation) bool { return p.op == f.Op.ID && p.client == f.Client })
+	p := list.Take(&m.pending, func(p boundedOperation) bool { return p.op == f.Op.ID && p.client == f.Client })
 	gaveUp := f.Op.Outcome == history.Unknown && f.Op.GaveUp
 	if p.op == 0 || p.excused || !gaveUp {
 		return nil

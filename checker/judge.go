@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/checker/internal/overlap"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline"
 )
@@ -21,15 +22,16 @@ type Options struct {
 	Timeout time.Duration
 	// MaxPerName bounds how many anomalies of one name a verdict lists for one lock; zero means 16: the first ones suffice to understand it.
 	MaxPerName int
-	// ListedFirst has porcupine search only what may be wrong, and is not legal in the order in which it is listed, as in a long history. A legal
-	// order is what porcupine looks for, so it finds the same, unless a search would have run out of time.
-	ListedFirst bool
+	// Twice has porcupine judge everything by a model of its own. Otherwise it judges only where calls overlap (holds, fencing tokens, data), and what is
+	// legal in the order in which it is listed needs no search.
+	Twice bool
 }
 
 // Judge judges a whole history. It does not change events, and may be called concurrently.
 //
-// The monitors decide. Porcupine judges a part of the properties a second time; if it does not agree, the verdict is unknown and
-// the checker itself at fault. If it ran out of time, the verdict is unknown unless the monitors saw something.
+// The monitors decide. Porcupine judges a second time what overlapping calls may have done, and everything if opts say so; if it does
+// not agree, the verdict is unknown and the checker itself at fault. If it ran out of time, the verdict is unknown unless the monitors
+// saw something.
 func Judge(events []history.Event, opts Options) Verdict { return judge(events, opts, newPremises()) }
 
 // judge is Judge, and reads the premises on the way.
@@ -43,7 +45,7 @@ func judge(events []history.Event, opts Options, p *premises) Verdict {
 	if i := firstOutOfOrder(events); i >= 0 {
 		return undecided(fmt.Sprintf("event %d is earlier than the one before it", i))
 	}
-	second := beside(len(events) > shortHistory, func() opinion { return secondOpinion(events, opts) })
+	second := beside(len(events) > shortHistory, func() overlap.Opinion { return secondOpinion(events, opts) })
 	anomalies, malformed := observe(events, opts.MaxPerName, p)
 	verdict := decide(anomalies, second())
 	if malformed != "" {
@@ -56,13 +58,13 @@ func judge(events []history.Event, opts Options, p *premises) Verdict {
 const shortHistory = 256
 
 // beside does something on a goroutine of its own, or else when its result is asked for.
-func beside(concurrently bool, do func() opinion) (done func() opinion) {
+func beside(concurrently bool, do func() overlap.Opinion) (done func() overlap.Opinion) {
 	if !concurrently {
 		return do
 	}
-	result := make(chan opinion, 1)
+	result := make(chan overlap.Opinion, 1)
 	go func() { result <- do() }()
-	return func() opinion { return <-result }
+	return func() overlap.Opinion { return <-result }
 }
 
 func firstOutOfOrder(events []history.Event) int {
@@ -107,13 +109,7 @@ func commandOf(a Anomaly, events []history.Event) string {
 type findings struct {
 	most   int
 	list   []Anomaly
-	counts map[finding]int
-}
-
-// finding is one way in which one lock failed.
-type finding struct {
-	name Name
-	lock string
+	counts map[overlap.Finding]int
 }
 
 func (f *findings) add(anomalies []Anomaly, v *timeline.Cursor) {
@@ -121,10 +117,10 @@ func (f *findings) add(anomalies []Anomaly, v *timeline.Cursor) {
 		return
 	}
 	if f.counts == nil {
-		f.counts = make(map[finding]int)
+		f.counts = make(map[overlap.Finding]int)
 	}
 	for _, a := range anomalies {
-		what := finding{a.Name, a.Lock}
+		what := overlap.Finding{Name: string(a.Name), Lock: a.Lock}
 		if !a.Name.ofSeveral() && v.Locks[v.LockNames.Find(a.Lock)].Permits > 1 {
 			continue
 		}
@@ -135,40 +131,40 @@ func (f *findings) add(anomalies []Anomaly, v *timeline.Cursor) {
 }
 
 // decide compares the judges and words the verdict.
-func decide(anomalies []Anomaly, second opinion) Verdict {
+func decide(anomalies []Anomaly, second overlap.Opinion) Verdict {
 	if reason := disagreement(anomalies, second); reason != "" {
 		return Verdict{Kind: Undecided, CheckerFault: true, Reason: reason}
 	}
 	switch {
 	case len(anomalies) > 0:
 		return Verdict{Kind: Broken, Anomalies: anomalies}
-	case len(second.timedOut) > 0:
-		what := second.timedOut[0]
-		return undecided(fmt.Sprintf("porcupine ran out of time looking for %s of %s", what.name, what.lock))
+	case len(second.TimedOut) > 0:
+		what := second.TimedOut[0]
+		return undecided(fmt.Sprintf("porcupine ran out of time looking for %s of %s", what.Name, what.Lock))
 	}
 	return Verdict{Kind: Safe}
 }
 
 // disagreement says where the judges differ, or "" where they do not.
-func disagreement(anomalies []Anomaly, second opinion) string {
-	first := make(map[finding]bool)
+func disagreement(anomalies []Anomaly, second overlap.Opinion) string {
+	first := make(map[overlap.Finding]bool)
 	for _, a := range anomalies {
-		what := finding{a.Name, a.Lock}
-		if !slices.Contains(second.unjudged, what) {
+		what := overlap.Finding{Name: string(a.Name), Lock: a.Lock}
+		if slices.Contains(second.Judged, what.Name) && !slices.Contains(second.Unjudged, what) {
 			first[what] = true
 		}
 	}
-	for _, what := range second.illegal {
+	for _, what := range second.Illegal {
 		if !first[what] {
 			return fmt.Sprintf("the judges disagree on %s: porcupine finds the history of %s illegal, the %s monitor saw nothing",
-				what.name, what.lock, what.name)
+				what.Name, what.Lock, what.Name)
 		}
 	}
 	for _, a := range anomalies {
-		what := finding{a.Name, a.Lock}
-		if first[what] && !slices.Contains(second.illegal, what) && !slices.Contains(second.timedOut, what) {
+		what := overlap.Finding{Name: string(a.Name), Lock: a.Lock}
+		if first[what] && !slices.Contains(second.Illegal, what) && !slices.Contains(second.TimedOut, what) {
 			return fmt.Sprintf("the judges disagree on %s: the %s monitor finds the history of %s illegal, porcupine finds it legal",
-				what.name, what.name, what.lock)
+				what.Name, what.Name, what.Lock)
 		}
 	}
 	return ""

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/locklab/locklab/checker/internal/resource"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline"
 	"github.com/locklab/locklab/internal/timeline/ownership"
@@ -91,33 +91,13 @@ func (m *market) command(t *trading, f *timeline.Fact, v *timeline.Cursor) []Ano
 		}
 		return m.write(t, f, v, queued)
 	case ownership.RunsScript(name):
-		return m.write(t, f, v, comparedCommands(c.Args))
+		return m.write(t, f, v, resource.ComparedCommands(c.Args))
 	case !timeline.ReadsOnly(name):
 		return m.write(t, f, v, [][]string{c.Args})
 	case len(c.Args) > 1 && name != "WATCH":
 		t.seen[c.Args[1]] = sight{f.Index, f.Event.At}
 	}
 	return nil
-}
-
-// comparedCommands are the commands in the arguments of the script that compares fences: EVAL, script, number of keys, keys,
-// fence, and then each command with the number of its words before it.
-func comparedCommands(args []string) (commands [][]string) {
-	if len(args) < 3 {
-		return nil
-	}
-	keys, err := strconv.Atoi(args[2])
-	if err != nil || keys < 0 || 4+keys > len(args) {
-		return nil
-	}
-	for rest := args[4+keys:]; len(rest) > 0; {
-		n, err := strconv.Atoi(rest[0])
-		if err != nil || n < 1 || n >= len(rest) {
-			return commands
-		}
-		commands, rest = append(commands, rest[1:1+n]), rest[1+n:]
-	}
-	return commands
 }
 
 // write takes in commands that were carried out in one step.
@@ -213,7 +193,7 @@ func debtWords(end *history.Work) string {
 	var debts []string
 	for _, d := range end.Data {
 		who, ok := strings.CutPrefix(d.Name, "money of ")
-		if n, _ := wholeNumber(d.Values); ok && n < 0 {
+		if n, _ := resource.WholeNumber(d.Values); ok && n < 0 {
 			debts = append(debts, fmt.Sprintf("%s has paid %d more than it had", who, -n))
 		}
 	}
@@ -227,7 +207,7 @@ func debtWords(end *history.Work) string {
 func money(w *history.Work) (sum int64) {
 	for _, d := range w.Data {
 		if strings.HasPrefix(d.Name, "money of ") {
-			n, _ := wholeNumber(d.Values)
+			n, _ := resource.WholeNumber(d.Values)
 			sum += n
 		}
 	}

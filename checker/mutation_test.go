@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker/internal/overlap"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/needs"
@@ -55,8 +56,8 @@ var edits = map[string]func(*history.Event){
 	"every fencing token is the first":     func(e *history.Event) { e.Fence = min(e.Fence, 1) },
 	"what was read is one more":            reads(1),
 	"the end is one more":                  details(func(d *history.Detail) { d.Value++ }),
-	"nothing is written":                   resource(func(c *history.Command) { c.Reply = "" }),
-	"what is written late is not":          resource(func(c *history.Command) { c.Reply = unless(c.Late, c.Reply) }),
+	"nothing is written":                   onResource(func(c *history.Command) { c.Reply = "" }),
+	"what is written late is not":          onResource(func(c *history.Command) { c.Reply = unless(c.Late, c.Reply) }),
 	"commands have no states":              commands(func(c *history.Command) { c.Changes = nil }),
 	"a check is another's question":        asSteps(history.KindCall, history.OpCheck),
 	"an answer to a renewal is none":       asSteps(history.KindReturn, history.OpRenew),
@@ -68,7 +69,7 @@ var edits = map[string]func(*history.Event){
 	"every lock needs all its servers":     details(func(d *history.Detail) { d.Need = d.Servers }),
 	"no fault happens":                     func(e *history.Event) { faultsAre(e, "") },
 	"every fault is the server's":          func(e *history.Event) { faultsAre(e, string(faults.Restart)) },
-	"a trade reads nothing":                resource(func(c *history.Command) { c.Args = unlessReads(c.Args) }),
+	"a trade reads nothing":                onResource(func(c *history.Command) { c.Args = unlessReads(c.Args) }),
 	"money comes from nowhere":             endsWith("money of ", func([]string) []string { return []string{"1000"} }),
 	"no item is anybody's":                 endsWith("items of ", func([]string) []string { return nil }),
 	"nobody waits for long":                details(func(d *history.Detail) { d.Bound *= 4 }),
@@ -128,7 +129,7 @@ func commands(change func(*history.Command)) func(*history.Event) {
 	}
 }
 
-func resource(change func(*history.Command)) func(*history.Event) {
+func onResource(change func(*history.Command)) func(*history.Event) {
 	return func(e *history.Event) {
 		if c := e.Command(); c != nil && c.Server == history.Resource {
 			change(c)
@@ -258,12 +259,12 @@ type told struct {
 	name   string // of a story; empty: it is a seeded one
 	events []history.Event
 	first  []Anomaly
-	second opinion
+	second overlap.Opinion
 }
 
 func tell(name string, events []history.Event) told {
 	first, _ := observe(events, maxPerName, newPremises())
-	return told{name, events, first, secondOpinion(events, Options{Timeout: time.Minute})}
+	return told{name, events, first, secondOpinion(events, Options{Timeout: time.Minute, Twice: true})}
 }
 
 func namesOf(anomalies []Anomaly) []Name { return Verdict{Anomalies: anomalies}.Names() }
@@ -280,12 +281,12 @@ func (h told) notices(m mutation) (judge, story bool) {
 	first, second := h.first, h.second
 	switch {
 	case m.second && m.edit != nil:
-		second = secondOpinion(events, Options{Timeout: time.Minute})
+		second = secondOpinion(events, Options{Timeout: time.Minute, Twice: true})
 	case m.second && m.blind != "":
-		second.illegal = slices.DeleteFunc(slices.Clone(second.illegal), func(f finding) bool { return f.name == m.blind })
+		second.Illegal = slices.DeleteFunc(slices.Clone(second.Illegal), func(f overlap.Finding) bool { return f.Name == string(m.blind) })
 	case m.second:
-		if what := (finding{m.accuse, storyLock}); !slices.Contains(second.unjudged, what) {
-			second.illegal = append(slices.Clone(second.illegal), what)
+		if what := (overlap.Finding{Name: string(m.accuse), Lock: storyLock}); !slices.Contains(second.Unjudged, what) {
+			second.Illegal = append(slices.Clone(second.Illegal), what)
 		}
 	case m.blind != "":
 		first = slices.DeleteFunc(slices.Clone(first), func(a Anomaly) bool { return a.Name == m.blind })

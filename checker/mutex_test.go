@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/locklab/locklab/checker/internal/overlap"
 	"github.com/locklab/locklab/history"
 )
 
@@ -53,7 +54,7 @@ func newBench(t *rapid.T) *bench {
 	for n := range rapid.IntRange(2, 5).Draw(t, "clients") {
 		b.users = append(b.users, user{name: clientName(n)})
 		b.events = append(b.events, history.Event{Client: clientName(n), Lock: storyLock, Kind: history.KindOpen,
-			Detail: &history.Detail{Lease: b.lease, Contract: history.Contract{Leaseless: b.lease == 0}, Reentrant: b.counts}})
+			Detail: &history.Detail{Lease: b.lease, Contract: history.Contract{Leaseless: b.lease == 0, Reentrant: b.counts}}})
 	}
 	return b
 }
@@ -178,7 +179,7 @@ func (b *bench) answer(n int, lost bool) {
 func TestLegalHistoriesPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := legal(t)
-		v := Judge(b.events, Options{})
+		v := Judge(b.events, Options{Twice: true})
 		require.Equal(t, Verdict{Kind: Safe}, v, "%s", seconds(b.now))
 	})
 }
@@ -208,7 +209,7 @@ func TestOverlappingHoldsFail(t *testing.T) {
 		for range rapid.IntRange(0, 30).Draw(t, "more steps") {
 			b.step()
 		}
-		v := Judge(b.events, Options{})
+		v := Judge(b.events, Options{Twice: true})
 		require.False(t, v.CheckerFault, v.Reason)
 		require.Contains(t, v.Names(), DoubleHolder)
 	})
@@ -304,7 +305,7 @@ func genCommand(t *rapid.T) *history.Command {
 // Whatever the events, the two judges never contradict each other.
 func TestJudgesAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := Judge(genEvents(t), Options{})
+		v := Judge(genEvents(t), Options{Twice: true})
 		require.False(t, v.CheckerFault, v.Reason)
 	})
 }
@@ -318,13 +319,13 @@ func TestCutAndUncutAgree(t *testing.T) {
 			events = spoilt(t, legal(t).events)
 		}
 		size := rapid.IntRange(1, 6).Draw(t, "size")
-		for _, lock := range mutexHistories(events) {
-			whole := searched(mutexWindowsOf(lock.spans, len(lock.spans)+1))
-			require.Equal(t, whole, judgedAsListed(mutexWindowsOf(lock.spans, size)))
+		for _, lock := range overlap.Locks(events) {
+			whole := searched(overlap.HoldWindowsOf(lock.Spans, len(lock.Spans)+1))
+			require.Equal(t, whole, judgedAsListed(overlap.HoldWindowsOf(lock.Spans, size)))
 		}
-		for _, c := range counterHistories(events) {
-			whole := searched(counterWindowsOf(c.updates, len(c.updates)+1))
-			require.Equal(t, whole, judgedAsListed(counterWindowsOf(c.updates, size)))
+		for _, c := range overlap.Counters(events) {
+			whole := searched(overlap.CounterWindowsOf(c.Updates, len(c.Updates)+1))
+			require.Equal(t, whole, judgedAsListed(overlap.CounterWindowsOf(c.Updates, size)))
 		}
 	})
 }
@@ -333,31 +334,31 @@ func TestCutAndUncutAgree(t *testing.T) {
 func TestCutAndUncutCountersAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dice := newDice(t)
-		var updates []updateSpan
+		var updates []overlap.UpdateSpan
 		value, position := int64(0), int64(10)
 		for range rapid.IntRange(1, 12).Draw(t, "updates") {
 			position += pick(dice, int64(1), 2, 5)
 			value += pick(dice, int64(1), 1, 1, 2, -1)
-			u := updateSpan{call: position - pick(dice, int64(1), 3, 8), done: position, value: max(0, value)}
+			u := overlap.UpdateSpan{Call: position - pick(dice, int64(1), 3, 8), Done: position, Value: max(0, value)}
 			updates = append(updates, u)
 		}
-		whole := searched(counterWindowsOf(updates, len(updates)+1))
+		whole := searched(overlap.CounterWindowsOf(updates, len(updates)+1))
 		for size := 1; size <= 4; size++ {
-			require.Equal(t, whole, judgedAsListed(counterWindowsOf(updates, size)), "%v", updates)
+			require.Equal(t, whole, judgedAsListed(overlap.CounterWindowsOf(updates, size)), "%v", updates)
 		}
 	})
 }
 
 // judgedAsListed judges windows as those of a long history.
-func judgedAsListed(windows iter.Seq[window]) porcupine.CheckResult {
-	return windowJudge{timeout: time.Minute}.windows(windows)
+func judgedAsListed(windows iter.Seq[overlap.Window]) porcupine.CheckResult {
+	return overlap.Judge{Timeout: time.Minute}.Windows(windows)
 }
 
 // searched leaves a history to porcupine, without looking at the order in which its operations are listed. It is judged as one
 // window.
-func searched(windows iter.Seq[window]) porcupine.CheckResult {
+func searched(windows iter.Seq[overlap.Window]) porcupine.CheckResult {
 	for w := range windows {
-		return porcupine.CheckOperationsTimeout(w.model, w.operations, time.Minute)
+		return porcupine.CheckOperationsTimeout(w.Model, w.Operations, time.Minute)
 	}
 	return porcupine.Ok
 }
@@ -366,20 +367,20 @@ func searched(windows iter.Seq[window]) porcupine.CheckResult {
 func TestTheOrderListedIsNotTakenOnTrust(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dice := newDice(t)
-		w := window{model: mutexModel(0)}
+		w := overlap.Window{Model: overlap.MutexModel(0)}
 		for n := range rapid.IntRange(1, 5).Draw(t, "holds") {
 			length := func() int64 { return pick(dice, int64(0), 1, 2, 5) }
 			call := pick(dice, int64(0), 3, 6, 9, 12)
 			got := call + length()
 			end := got + length()
-			w.operations = append(w.operations,
-				porcupine.Operation{Input: mutexTake(n + 1), Call: call, Return: got},
-				porcupine.Operation{Input: mutexGive(n + 1), Call: end, Return: end + length()})
+			w.Operations = append(w.Operations,
+				porcupine.Operation{Input: overlap.MutexTake(n + 1), Call: call, Return: got},
+				porcupine.Operation{Input: overlap.MutexGive(n + 1), Call: end, Return: end + length()})
 		}
-		dice.Shuffle(len(w.operations)*rapid.IntRange(0, 1).Draw(t, "shuffled"), func(i, j int) {
-			w.operations[i], w.operations[j] = w.operations[j], w.operations[i]
+		dice.Shuffle(len(w.Operations)*rapid.IntRange(0, 1).Draw(t, "shuffled"), func(i, j int) {
+			w.Operations[i], w.Operations[j] = w.Operations[j], w.Operations[i]
 		})
-		require.Equal(t, porcupine.CheckOperationsTimeout(w.model, w.operations, time.Minute), windowJudge{timeout: time.Minute}.window(w))
+		require.Equal(t, porcupine.CheckOperationsTimeout(w.Model, w.Operations, time.Minute), overlap.Judge{Timeout: time.Minute}.Window(w))
 	})
 }
 
@@ -394,7 +395,7 @@ func TestNobodyAnswersForAClientThatHasEnded(t *testing.T) {
 		event(2, "C2", history.KindCall), ok(event(2, "C2", history.KindReturn)),
 		ok(event(1, "C1", history.KindReturn)),
 	}
-	require.Equal(t, Verdict{Kind: Safe}, Judge(events, Options{}))
+	require.Equal(t, Verdict{Kind: Safe}, Judge(events, Options{Twice: true}))
 }
 
 // spoilt turns some answers of a legal history round: refusals into grants, readings into older ones, answers into none.
@@ -421,11 +422,11 @@ func spoilt(t *rapid.T, events []history.Event) []history.Event {
 func TestUnknownOperationsPutNoConstraint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := spoilt(t, legal(t).events)
-		for _, lock := range mutexHistories(events) {
-			require.Equal(t, judgedAsListed(mutexWindows(lock.spans)), wholeMutex(events, lock.spans))
+		for _, lock := range overlap.Locks(events) {
+			require.Equal(t, judgedAsListed(overlap.HoldWindows(lock.Spans)), wholeMutex(events, lock.Spans))
 		}
-		for _, c := range counterHistories(events) {
-			require.Equal(t, judgedAsListed(counterWindows(c.updates)), wholeCounter(events, c.updates))
+		for _, c := range overlap.Counters(events) {
+			require.Equal(t, judgedAsListed(overlap.CounterWindows(c.Updates)), wholeCounter(events, c.Updates))
 		}
 	})
 }
@@ -447,25 +448,25 @@ func unknowns(events []history.Event, kind history.Op) []porcupine.Operation {
 		e := &events[i]
 		out, back := returned[e.ID]
 		if e.Kind == history.KindCall && e.Op == kind && (!back || out == history.Unknown) && len(found) < 4 {
-			found = append(found, porcupine.Operation{Input: maybe(1000 + i), Call: at(i), Return: open})
+			found = append(found, porcupine.Operation{Input: maybe(1000 + i), Call: overlap.At(i), Return: overlap.Open})
 		}
 	}
 	return found
 }
 
-func wholeMutex(events []history.Event, spans []span) porcupine.CheckResult {
-	var w window
-	for w = range mutexWindowsOf(spans, len(spans)+1) {
+func wholeMutex(events []history.Event, spans []overlap.Span) porcupine.CheckResult {
+	var w overlap.Window
+	for w = range overlap.HoldWindowsOf(spans, len(spans)+1) {
 	}
-	sure := mutexModel(0)
+	sure := overlap.MutexModel(0)
 	model := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{mutexHolder(0)} },
+		Init: func() []any { return []any{overlap.MutexHolder(0)} },
 		Step: func(state, input, output any) []any {
 			if in, ok := input.(maybe); ok {
-				if state.(mutexHolder) != 0 {
+				if state.(overlap.MutexHolder) != 0 {
 					return []any{state}
 				}
-				return []any{state, mutexHolder(in)}
+				return []any{state, overlap.MutexHolder(in)}
 			}
 			ok, next := sure.Step(state, input, output)
 			if !ok {
@@ -474,20 +475,20 @@ func wholeMutex(events []history.Event, spans []span) porcupine.CheckResult {
 			return []any{next}
 		},
 	}
-	return porcupine.CheckOperationsTimeout(model.ToModel(), append(w.operations, unknowns(events, history.OpAcquire)...), time.Minute)
+	return porcupine.CheckOperationsTimeout(model.ToModel(), append(w.Operations, unknowns(events, history.OpAcquire)...), time.Minute)
 }
 
-func wholeCounter(events []history.Event, updates []updateSpan) porcupine.CheckResult {
-	var w window
-	for w = range counterWindowsOf(updates, len(updates)+1) {
+func wholeCounter(events []history.Event, updates []overlap.UpdateSpan) porcupine.CheckResult {
+	var w overlap.Window
+	for w = range overlap.CounterWindowsOf(updates, len(updates)+1) {
 	}
-	sure := counterModel(counterState{})
+	sure := overlap.CounterModel(overlap.CounterState{})
 	model := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{counterState{}} },
+		Init: func() []any { return []any{overlap.CounterState{}} },
 		Step: func(state, input, output any) []any {
 			if _, ok := input.(maybe); ok {
-				s := state.(counterState)
-				return []any{s, counterState{s.least + 1, s.updates}}
+				s := state.(overlap.CounterState)
+				return []any{s, overlap.CounterState{Least: s.Least + 1, Updates: s.Updates}}
 			}
 			ok, next := sure.Step(state, input, output)
 			if !ok {
@@ -496,7 +497,7 @@ func wholeCounter(events []history.Event, updates []updateSpan) porcupine.CheckR
 			return []any{next}
 		},
 	}
-	return porcupine.CheckOperationsTimeout(model.ToModel(), append(w.operations, unknowns(events, history.OpWork)...), time.Minute)
+	return porcupine.CheckOperationsTimeout(model.ToModel(), append(w.Operations, unknowns(events, history.OpWork)...), time.Minute)
 }
 
 func TestFirstAnomaliesOfAKindAreEnough(t *testing.T) {
@@ -508,7 +509,7 @@ func TestFirstAnomaliesOfAKindAreEnough(t *testing.T) {
 		ret.Kind, ret.Outcome = history.KindReturn, history.OK
 		events = append(events, call, ret)
 	}
-	require.Len(t, Judge(events, Options{}).Anomalies, maxPerName)
+	require.Len(t, Judge(events, Options{Twice: true}).Anomalies, maxPerName)
 }
 
 // An acquire of nobody, which no history that is read can have, is none to either judge.
@@ -518,7 +519,7 @@ func TestAGrantOfNobodyIsNotDead(t *testing.T) {
 		{Lock: "k", Kind: history.KindCall, Op: history.OpAcquire, ID: 7},
 		{Lock: "k", Kind: history.KindReturn, Op: history.OpAcquire, ID: 7, Outcome: history.OK, Valid: history.ValidityExpired},
 	}
-	v := Judge(events, Options{})
+	v := Judge(events, Options{Twice: true})
 	require.False(t, v.CheckerFault, v.Reason)
 	require.NotContains(t, v.Names(), DeadGrant)
 }

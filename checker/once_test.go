@@ -22,7 +22,7 @@ func TestStoriesJudgedOnce(t *testing.T) {
 	for _, path := range paths {
 		events, err := readStory(path)
 		require.NoError(t, err)
-		if len(secondOpinion(events, Options{Timeout: time.Minute}).unjudged) > 0 {
+		if len(secondOpinion(events, Options{Timeout: time.Minute, Twice: true}).Unjudged) > 0 {
 			once = append(once, strings.TrimSuffix(filepath.Base(path), ".txt"))
 		}
 	}
@@ -35,12 +35,12 @@ func TestStoriesJudgedOnce(t *testing.T) {
 // TestOneWrongfulDeleteInALargeHistory: beyond what porcupine searches, windows without a suspect are left out. The others are not.
 func TestOneWrongfulDeleteInALargeHistory(t *testing.T) {
 	events := probedTurns(searchedEvents)
-	require.Equal(t, Verdict{Kind: Safe}, Judge(events, Options{}))
+	require.Equal(t, Verdict{Kind: Safe}, Judge(events, Options{Twice: true}))
 	at := slices.IndexFunc(events, func(e history.Event) bool { return e.Op == history.OpRelease && e.Kind == history.KindCommand })
 	events[at].Client, events[at].Op, events[at].ID = "C3", history.OpNone, 0
 	events[at-1], events[at] = events[at], events[at-1] // before the release is called
 	events[at-1].At, events[at].At = events[at].At, events[at-1].At
-	v := Judge(events, Options{})
+	v := Judge(events, Options{Twice: true})
 	require.Equal(t, []Name{WrongfulDelete}, v.Names(), v.String())
 }
 

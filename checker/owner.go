@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/checker/internal/list"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline"
 	"github.com/locklab/locklab/internal/timeline/ownership"
@@ -106,7 +107,7 @@ func (ts *tenures) follow(f *timeline.Fact, v *timeline.Cursor) (t tenure, done 
 			}
 		}
 	case history.KindReturn:
-		t := takeWaiting((*[]tenure)(ts), func(t tenure) bool { return t.op == f.Op.ID && t.client == f.Client })
+		t := list.Take((*[]tenure)(ts), func(t tenure) bool { return t.op == f.Op.ID && t.client == f.Client })
 		return t, t.op != 0
 	}
 	return tenure{}, false
@@ -180,7 +181,7 @@ func (m *unreleasable) command(f *timeline.Fact, v *timeline.Cursor) {
 // answered takes in the answer to an acquire.
 func (m *unreleasable) answered(f *timeline.Fact, v *timeline.Cursor) (found []Anomaly) {
 	for {
-		r := takeWaiting(&m.refusals, func(r refusedBy) bool { return r.op == f.Op.ID && r.client == f.Client })
+		r := list.Take(&m.refusals, func(r refusedBy) bool { return r.op == f.Op.ID && r.client == f.Client })
 		if r.op == 0 {
 			return found
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker/internal/overlap"
+	"github.com/locklab/locklab/checker/internal/second"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
@@ -40,9 +42,9 @@ func TestJudgesAgreeOnPerturbedHistories(t *testing.T) {
 			dice := rand.New(rand.NewPCG(seed, uint64(n)))
 			events = perturbed(dice, events)
 			first, _ := observe(events, maxPerName, newPremises())
-			second := secondOpinion(events, Options{Timeout: time.Minute})
-			require.Empty(t, disagreement(first, second), "seed %d, original %d\n%s", seed, n, printed(events))
-			require.Equal(t, second, secondOpinion(events, Options{Timeout: time.Minute, ListedFirst: true}), "seed %d, original %d\n%s", seed, n, printed(events))
+			porcupine := secondOpinion(events, Options{Timeout: time.Minute, Twice: true})
+			require.Empty(t, disagreement(first, porcupine), "seed %d, original %d\n%s", seed, n, printed(events))
+			require.Equal(t, porcupine, second.OpinionOf(events, overlap.Judge{Timeout: time.Minute}), "seed %d, original %d\n%s", seed, n, printed(events))
 			for _, name := range namesOf(first) {
 				seen[name]++
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/checker/internal/list"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline"
@@ -76,7 +77,7 @@ func (p *premises) fact(f *timeline.Fact) {
 
 // answered takes in the answer to an acquire.
 func (p *premises) answered(f *timeline.Fact) {
-	t := takeWaiting(&p.trying, func(t trial) bool { return t.op == f.Op.ID && t.client == f.Client })
+	t := list.Take(&p.trying, func(t trial) bool { return t.op == f.Op.ID && t.client == f.Client })
 	ok := f.Op.Outcome == history.OK
 	p.acquired, p.granted = p.acquired || ok, p.granted || ok
 	p.alive = p.alive || ok && f.Event.Valid != history.ValidityExpired

@@ -46,7 +46,7 @@ func newBank(t *rapid.T) *bank {
 	for n := range rapid.IntRange(2, 5).Draw(t, "clients") {
 		b.clients = append(b.clients, &customer{name: clientName(n)})
 		b.record(history.Event{Client: clientName(n), Kind: history.KindOpen,
-			Detail: &history.Detail{Lease: time.Hour, Reentrant: true, Fair: true}})
+			Detail: &history.Detail{Lease: time.Hour, Contract: history.Contract{Reentrant: true, Fair: true}}})
 	}
 	return b
 }
@@ -183,7 +183,7 @@ func TestKeptPromisesPass(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			b.step(false)
 		}
-		require.Equal(t, Verdict{Kind: Safe}, Judge(b.events, Options{}))
+		require.Equal(t, Verdict{Kind: Safe}, Judge(b.events, Options{Twice: true}))
 	})
 }
 
@@ -195,7 +195,7 @@ func TestOvertakingIsSeen(t *testing.T) {
 			b.step(true)
 		}
 		b.drain()
-		v := Judge(b.events, Options{})
+		v := Judge(b.events, Options{Twice: true})
 		require.False(t, v.CheckerFault, v.Reason)
 		gone := func(name string) bool {
 			return slices.ContainsFunc(b.events, func(e history.Event) bool {

@@ -46,7 +46,7 @@ func TestReasonsHaveTheServersWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			events := append(test.events, end)
-			assert.Equal(t, test.want, Conclude(events, Options{}).Reason)
+			assert.Equal(t, test.want, Conclude(events, Options{Twice: true}).Reason)
 		})
 	}
 	refused := []history.Event{step, call(1, "C1"), command(1, "C1", full), answer(1, "C1", nil), {

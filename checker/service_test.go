@@ -302,7 +302,7 @@ func (s *service) renewed() bool {
 func TestTokenLockIsNotAccused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newService(t, false)
-		v := Judge(s.events, Options{})
+		v := Judge(s.events, Options{Twice: true})
 		require.False(t, v.CheckerFault, v.Reason)
 		for _, a := range v.Anomalies {
 			allowed := a.Name == GhostLock || a.Name == StuckLock || a.Name == MissedWakeup || a.Name == DoubleHolder && !s.limited
@@ -315,7 +315,7 @@ func TestTokenLockIsNotAccused(t *testing.T) {
 func TestBlindLockIsAccusedOfWhatItDid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newService(t, true)
-		v := Judge(s.events, Options{})
+		v := Judge(s.events, Options{Twice: true})
 		require.False(t, v.CheckerFault, v.Reason)
 		accused := make(map[int]Anomaly)
 		for _, a := range v.Anomalies {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/checker/internal/list"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline"
@@ -169,7 +170,7 @@ func (w *vacancy) answered(f *timeline.Fact, v *timeline.Cursor) (found []Anomal
 	if !acquire && !release {
 		return nil
 	}
-	waited := takeWaiting(&w.waits, func(s stuckWait) bool { return s.op == f.Op.ID && s.client == f.Client })
+	waited := list.Take(&w.waits, func(s stuckWait) bool { return s.op == f.Op.ID && s.client == f.Client })
 	k := &v.Locks[f.Lock]
 	doubted := slices.Contains(w.unsure, f.Client)
 	w.unsure = without(w.unsure, f.Client)

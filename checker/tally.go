@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/locklab/locklab/checker/internal/resource"
 	"github.com/locklab/locklab/history"
 )
 
@@ -68,17 +69,17 @@ func (t *tally) take(e *history.Event) {
 }
 
 func (t *tally) sale() string {
-	s, ok := sequenceOf(t.begin)
+	s, ok := resource.SequenceOf(t.begin)
 	if !ok {
 		return ""
 	}
-	text := fmt.Sprintf("stock %d, sold %d", s.stock, t.done)
-	if s.falls() {
+	text := fmt.Sprintf("stock %d, sold %d", s.Stock, t.done)
+	if s.Falls() {
 		text += fmt.Sprintf(", %d left", t.value)
 	}
-	if t.done > s.stock {
-		text += fmt.Sprintf(": oversold by %d", t.done-s.stock)
-	} else if missing := t.done - s.turned(t.value); missing > 0 {
+	if t.done > s.Stock {
+		text += fmt.Sprintf(": oversold by %d", t.done-s.Stock)
+	} else if missing := t.done - s.Turned(t.value); missing > 0 {
 		text += fmt.Sprintf(": %d not accounted for", missing)
 	}
 	if t.soldOut > 0 {

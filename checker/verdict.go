@@ -1,7 +1,7 @@
 // Package checker judges histories: history in, verdict out.
 //
-// It owns the definitions of the anomalies, each by one monitor over the facts of package timeline, and what a verdict is. Where a
-// porcupine model of the same property exists it is the second judge: it reads the history by itself, and the two must agree.
+// It owns the definitions of the anomalies, each by one monitor over the facts of package timeline, and what a verdict is. Where
+// calls overlap, porcupine is the second judge: it reads the history by itself, and the two must agree.
 //
 // It must not know a network, a clock, a lock's code or a scenario: a saved history is judged the same years later.
 package checker

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/locklab/locklab/checker/internal/list"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline"
@@ -50,7 +51,7 @@ func (m *missedWakeup) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 				m.excuseAll(m.waiters[n].Lock)
 			}
 		}
-		takeWaiting(&m.waiters, func(w sleeper) bool { return w.Client == f.Client })
+		list.Take(&m.waiters, func(w sleeper) bool { return w.Client == f.Client })
 	case history.KindCommand:
 		m.command(f, v)
 	case history.KindCall:
@@ -125,7 +126,7 @@ func (m *missedWakeup) command(f *timeline.Fact, v *timeline.Cursor) {
 }
 
 func (m *missedWakeup) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
-	w := takeWaiting(&m.waiters, func(w sleeper) bool { return w.Is(f.Op) })
+	w := list.Take(&m.waiters, func(w sleeper) bool { return w.Is(f.Op) })
 	k := &v.Locks[f.Lock]
 	free := *m.of(f.Lock)
 	switch {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/checker/internal/list"
+	"github.com/locklab/locklab/checker/internal/resource"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline"
 	"github.com/locklab/locklab/internal/timeline/ownership"
@@ -119,7 +121,7 @@ func (m *staleWrite) begin(f *timeline.Fact) {
 
 // settle takes in the outcome of an acquire.
 func (m *staleWrite) settle(f *timeline.Fact) {
-	takeWaiting(&m.unsure, func(u unsureAcquire) bool { return u.client == f.Client && u.lock == f.Lock })
+	list.Take(&m.unsure, func(u unsureAcquire) bool { return u.client == f.Client && u.lock == f.Lock })
 	if f.Op.Outcome == history.Unknown && !f.Op.GaveUp {
 		m.unsure = append(m.unsure, unsureAcquire{f.Client, f.Lock, f.Index})
 	}
@@ -189,7 +191,7 @@ type lostUpdate struct {
 
 // counter is the protected counter of one lock.
 type counter struct {
-	sequence
+	resource.Sequence
 	began   bool    // somebody has said what the work is
 	market  *market // where the data is no sequence
 	sold    int64   // of a stock: sales acknowledged
@@ -212,7 +214,7 @@ type pendingUpdate struct {
 	op     int64
 	client int
 	before update
-	wire   wire
+	wire   resource.Wire
 }
 
 func (m *lostUpdate) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
@@ -256,7 +258,7 @@ func (c *counter) open(w *history.Work) {
 		return
 	}
 	var ok bool
-	if c.sequence, ok = sequenceOf(w); !ok {
+	if c.Sequence, ok = resource.SequenceOf(w); !ok {
 		c.market = newMarket(w)
 	}
 	c.began, c.sold = true, 0
@@ -273,13 +275,13 @@ func (c *counter) forget(client int) {
 func (c *counter) command(f *timeline.Fact) {
 	for n := range c.pending {
 		if p := &c.pending[n]; f.Work && p.op == f.Op.ID && p.client == f.Client {
-			c.note(&p.wire, f.Sent)
+			c.Note(&p.wire, f.Sent)
 		}
 	}
 }
 
 func (c *counter) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
-	own := takeWaiting(&c.pending, func(p pendingUpdate) bool { return p.op == f.Op.ID && p.client == f.Client })
+	own := list.Take(&c.pending, func(p pendingUpdate) bool { return p.op == f.Op.ID && p.client == f.Client })
 	defer func() {
 		if len(c.pending) == 0 {
 			c.recent = c.recent[:0]
@@ -291,7 +293,7 @@ func (c *counter) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	c.acks++
 	c.sold++
 	c.last = update{client: f.Client, event: f.Index, at: f.Event.At}
-	read, ok := c.read(&own.wire, f.Event, v.Wired)
+	read, ok := c.Read(&own.wire, f.Event, v.Wired)
 	if !ok {
 		return c.soldTooMany(f, v, nil)
 	}
@@ -307,9 +309,9 @@ func (c *counter) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		return c.soldTooMany(f, v, nil)
 	}
 	mine, other := v.Clients.Name(u.client), v.Clients.Name(lost.client)
-	why := c.bothRead(other, mine, read, seconds(lost.at), seconds(u.at))
+	why := c.BothRead(other, mine, read, seconds(lost.at), seconds(u.at))
 	if lost.read != read {
-		why = c.readTooOld(mine, read, seconds(u.at), other, lost.read+1, seconds(lost.at))
+		why = c.ReadTooOld(mine, read, seconds(u.at), other, lost.read+1, seconds(lost.at))
 	}
 	return c.soldTooMany(f, v, &Anomaly{
 		Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), Clients: []string{mine, other}, At: f.Event.At, Why: why,
@@ -319,7 +321,7 @@ func (c *counter) returned(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 
 // soldTooMany adds to what an acknowledged sale has shown already, if anything, that the stock did not suffice for it.
 func (c *counter) soldTooMany(f *timeline.Fact, v *timeline.Cursor, shown *Anomaly) []Anomaly {
-	if c.stock > 0 && c.sold > c.stock {
+	if c.Stock > 0 && c.sold > c.Stock {
 		if shown == nil {
 			shown = &Anomaly{
 				Name: LostUpdate, Lock: v.LockNames.Name(f.Lock), Clients: []string{v.Clients.Name(f.Client)}, At: f.Event.At,
@@ -327,7 +329,7 @@ func (c *counter) soldTooMany(f *timeline.Fact, v *timeline.Cursor, shown *Anoma
 				Events: inOrder(f.Op.Called, f.Index),
 			}
 		}
-		shown.Why += " " + c.oversold(c.sold)
+		shown.Why += " " + c.Oversold(c.sold)
 	}
 	if shown == nil {
 		return nil
@@ -355,15 +357,15 @@ func (c *counter) final(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 	if f.Event.Detail == nil {
 		return nil
 	}
-	value, last, why := c.turned(f.Event.Detail.Value), c.highest, ""
+	value, last, why := c.Turned(f.Event.Detail.Value), c.highest, ""
 	switch {
 	case value < c.acks:
-		why = c.tooFew(c.acks, value)
+		why = c.TooFew(c.acks, value)
 		if last.event == 0 {
 			last = c.last
 		}
 	case last.event != 0 && value <= last.read:
-		why = c.tooLow(value, v.Clients.Name(last.client), last.read+1, seconds(last.at))
+		why = c.TooLow(value, v.Clients.Name(last.client), last.read+1, seconds(last.at))
 	default:
 		return c.forks(f, v)
 	}

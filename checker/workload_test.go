@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/locklab/locklab/checker/internal/resource"
 	"github.com/locklab/locklab/history"
 )
 
@@ -104,7 +105,7 @@ func (f *floor) end() Verdict {
 	f.record(history.Event{Kind: history.KindFinal, Lock: storyLock, Detail: &history.Detail{
 		Value: value, Work: &history.Work{Workload: f.work, Data: f.data()},
 	}})
-	return Judge(f.events, Options{})
+	return Judge(f.events, Options{Twice: true})
 }
 
 // call begins work: the client reads what it needs.
@@ -160,7 +161,7 @@ func (j *job) read() {
 		reply := "nil"
 		if n := len(f.entries); n > 0 {
 			reply = f.entries[n-1]
-			before, _, _ = entry(reply)
+			before, _, _ = resource.Entry(reply)
 		}
 		j.send(reply, "LINDEX", "counter", "-1")
 		after = before + 1

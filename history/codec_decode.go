@@ -146,6 +146,10 @@ func (d *decoder) opened(v *Detail, key []byte) bool {
 		v.Reentrant = d.bool()
 	case "fair":
 		v.Fair = d.bool()
+	case "renews":
+		v.Renews = d.bool()
+	case "ends_with_connection":
+		v.EndsWithConnection = d.bool()
 	default:
 		return false
 	}

@@ -40,6 +40,8 @@ func appendDetail(b []byte, d *Detail) []byte {
 	b = appendBool(b, "opaque", d.Unseen == Opaque)
 	b = appendBool(b, "reentrant", d.Reentrant)
 	b = appendBool(b, "fair", d.Fair)
+	b = appendBool(b, "renews", d.Renews)
+	b = appendBool(b, "ends_with_connection", d.EndsWithConnection)
 	b = appendInt(b, "bound", int64(d.Bound))
 	b = appendBool(b, "gave_up", d.GaveUp)
 	b = appendString(b, "error", d.Error)

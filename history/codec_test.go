@@ -164,9 +164,9 @@ func genDetail(t *rapid.T) *Detail {
 		return State{Type: text.Draw(t, "type"), Value: text.Draw(t, "value"), TTL: length.Draw(t, "ttl")}
 	})
 	d := &Detail{
-		Lease: length.Draw(t, "lease"), Contract: Contract{Leaseless: rapid.Bool().Draw(t, "leaseless"), Permits: rapid.Int().Draw(t, "permits")}, Session: rapid.Bool().Draw(t, "session"),
+		Lease: length.Draw(t, "lease"), Contract: rapid.Make[Contract]().Draw(t, "contract"), Session: rapid.Bool().Draw(t, "session"),
 		Unseen: rapid.SampledFrom([]Unseen{0, Local, Opaque}).Draw(t, "unseen"), Servers: rapid.Int().Draw(t, "servers"), Need: rapid.Int().Draw(t, "need"),
-		Reentrant: rapid.Bool().Draw(t, "reentrant"), Fair: rapid.Bool().Draw(t, "fair"), Bound: length.Draw(t, "bound"),
+		Bound:  length.Draw(t, "bound"),
 		GaveUp: rapid.Bool().Draw(t, "gave up"), Error: text.Draw(t, "error"), Why: text.Draw(t, "why"),
 		Read: number.Draw(t, "read"), Wrote: number.Draw(t, "wrote"), Value: number.Draw(t, "value"),
 		Line: rapid.Int().Draw(t, "line"), Text: text.Draw(t, "text"),

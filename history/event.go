@@ -20,7 +20,7 @@ type Kind uint8
 
 // The kinds of events, with the fields of an Event that each uses.
 const (
-	// KindOpen: Client opened Lock. Detail: Lease, Leaseless, Permits, Session, Unseen, Reentrant, Fair, Servers; Work, with the initial data, unless the work
+	// KindOpen: Client opened Lock. Detail: Contract, Lease, Session, Unseen, Servers; Work, with the initial data, unless the work
 	// is a Counter.
 	KindOpen Kind = iota + 1
 	// KindCall: the lab is about to ask Client for operation Op with number ID on Lock. Detail (optional): Bound.
@@ -147,31 +147,34 @@ func (e *Event) Fault() *Fault {
 // Detail holds the rarer facts about an event. The comments of the kinds say which fields each uses.
 type Detail struct {
 	Contract
-	Lease     time.Duration // time after which the server frees the lock
-	Session   bool          // it lasts as long as its client's session, whose time-out is Lease; the end of that is a command on record
-	Servers   int           // number of lock servers, or of the lock's keys on one: see Part; zero: one
-	Need      int           // on how many of them a client must have the lock; zero: on a majority
-	Unseen    Unseen        // why no command of the lock is on record; zero: they are
-	Reentrant bool          // the holder can acquire again, and holds until as many releases
-	Fair      bool          // the lock promises grants in the order of asking
-	GaveUp    bool          // the script cancelled the operation
-	Bound     time.Duration // how long an acquire retries; zero: one try
-	Error     string        // what went wrong, in the client's words
-	Why       string
-	Read      int64 // OpWork: the value read under the lock
-	Wrote     int64 // OpWork: the value written back
-	Value     int64 // KindFinal: the value found
-	Line      int   // KindStep: line number in the script
-	Text      string
-	Command   *Command
-	Fault     *Fault
-	Work      *Work
+	Lease   time.Duration // time after which the server frees the lock
+	Session bool          // it lasts as long as its client's session, whose time-out is Lease; the end of that is a command on record
+	Servers int           // number of lock servers, or of the lock's keys on one: see Part; zero: one
+	Need    int           // on how many of them a client must have the lock; zero: on a majority
+	Unseen  Unseen        // why no command of the lock is on record; zero: they are
+	GaveUp  bool          // the script cancelled the operation
+	Bound   time.Duration // how long an acquire retries; zero: one try
+	Error   string        // what went wrong, in the client's words
+	Why     string
+	Read    int64 // OpWork: the value read under the lock
+	Wrote   int64 // OpWork: the value written back
+	Value   int64 // KindFinal: the value found
+	Line    int   // KindStep: line number in the script
+	Text    string
+	Command *Command
+	Fault   *Fault
+	Work    *Work
 }
 
-// Contract is what a lock declares of itself.
+// Contract is what a lock declares of itself, and is judged by: its card and its client's hello have it, and each history's open.
 type Contract struct {
-	Leaseless bool // the lock has no lease: only a release frees it
-	Permits   int  // how many clients may hold the lock at a time; zero: one
+	Leaseless bool `json:"leaseless,omitempty"` // it has no lease, neither the server's nor one that contenders judge: only a release frees it
+	Permits   int  `json:"permits,omitempty"`   // how many clients may hold it at a time, that of a semaphore; zero: one
+	Renews    bool `json:"renews,omitempty"`    // it prolongs its lease in the background while it is held
+	Reentrant bool `json:"reentrant,omitempty"` // its holder can acquire it again, and holds it until as many releases
+	Fair      bool `json:"fair,omitempty"`      // it promises grants in the order of asking
+	// EndsWithConnection: the server frees it when its client's connection ends.
+	EndsWithConnection bool `json:"ends_with_connection,omitempty"`
 }
 
 // Unseen says why no command of a lock is on record.

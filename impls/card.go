@@ -1,6 +1,7 @@
 package impls
 
 import (
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -22,21 +23,14 @@ type Card struct {
 	// Sends are the commands with the lock's key that an operation may send; a script counts as EVAL. An operation that is not listed may
 	// send any.
 	Sends Commands
-	// A lock on a ZooKeeper has its client's session for a lease: Options.Lease is the time-out of the session.
-	//
-	// Leaseless: the lock has no lease, neither the server's nor one that contenders judge; only its release frees it.
-	Leaseless bool
-	// Permits is how many clients may hold the lock at a time: that of a semaphore; zero: one.
-	Permits int
-	// EndsWithConnection: the server frees the lock when its client's connection ends.
-	EndsWithConnection bool
+	// Contract is what the lock declares of itself; Declares adds what its promises imply. A lock on a ZooKeeper has its client's session for a lease:
+	// Options.Lease is the time-out of the session.
+	history.Contract
 	// OneRequest are the operations, "acquire" or "release", that are one request to the server and its reply. Where the lab does not read the
 	// protocol, breakpoints apply to these.
 	OneRequest []string
 	// MinLease is the shortest lease with which the lock can keep its promises; zero: any. Storms use no shorter one.
 	MinLease time.Duration
-	// Renews: the lock prolongs its lease in the background while it is held.
-	Renews bool
 	// Clocks are the clocks of its client that it reads.
 	Clocks []Clock
 	// EqualTokens: the lock compares tokens for equality alone, and does nothing else that depends on what they are. An exploration then takes clients that
@@ -44,6 +38,16 @@ type Card struct {
 	EqualTokens bool
 	// Resends: the client library keeps its default retries and resends a command whose reply does not come.
 	Resends bool
+}
+
+// Declares is the contract of the card with what its promises imply.
+func (c Card) Declares() history.Contract { return Declared(c.Contract, c.Promises) }
+
+// Declared is a contract with what promises imply.
+func Declared(c history.Contract, promises []Promise) history.Contract {
+	c.Reentrant = c.Reentrant || slices.Contains(promises, Reentrance)
+	c.Fair = c.Fair || slices.Contains(promises, Fairness)
+	return c
 }
 
 // Commands lists the commands of operations.

@@ -3,19 +3,21 @@ package impls
 import (
 	"context"
 	"sync"
+
+	"github.com/locklab/locklab/history"
 )
 
 func local() Spec {
 	return Spec{
 		Card: Card{
-			Name:      "local",
-			Idea:      "a lock in the memory of one process",
-			Source:    "article 003, A15",
-			Bug:       "each process has a lock of its own",
-			Promises:  []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
-			Needs:     NoServer,
-			Sends:     sends(nil, nil),
-			Leaseless: true,
+			Name:     "local",
+			Idea:     "a lock in the memory of one process",
+			Source:   "article 003, A15",
+			Bug:      "each process has a lock of its own",
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, CrashSafety, IgnoresClientTime},
+			Needs:    NoServer,
+			Sends:    sends(nil, nil),
+			Contract: history.Contract{Leaseless: true},
 		},
 		New: func(env Env, opts Options) Lock { return &localLock{env: env, key: opts.Key} },
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/locklab/locklab/history"
 )
 
 // bugStaleEntry is redisson/redisson#3194.
@@ -25,7 +27,7 @@ func redisson() Spec {
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime, Reentrance},
 			Needs:    OneServer,
 			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),
-			Renews:   true,
+			Contract: history.Contract{Renews: true},
 		},
 		New: func(env Env, opts Options) Lock {
 			lock := redissonLock{env: env, opts: opts, bugs: shownBy(opts, all)}

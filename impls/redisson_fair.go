@@ -2,6 +2,8 @@ package impls
 
 import (
 	"context"
+
+	"github.com/locklab/locklab/history"
 )
 
 func redissonFair() Spec {
@@ -16,7 +18,7 @@ func redissonFair() Spec {
 			Needs:    OneServer,
 			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),
 			Clocks:   []Clock{WallClock},
-			Renews:   true,
+			Contract: history.Contract{Renews: true},
 		},
 		New: func(env Env, opts Options) Lock {
 			return &redissonFairLock{redissonLock: redissonLock{env: env, opts: opts}}

@@ -20,9 +20,9 @@ func redissonFairRedlock() Spec {
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety},
 			Needs:    MostServers, Servers: multilockServers,
-			Sends:  sends([]string{"EVAL"}, []string{"EVAL"}),
-			Renews: true,
-			Clocks: []Clock{WallClock},
+			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),
+			Contract: history.Contract{Renews: true},
+			Clocks:   []Clock{WallClock},
 		},
 		New: func(env Env, opts Options) Lock {
 			return &fairRedlock{multilock: multilock{env: env, opts: opts, mostDo: true, fair: true, oneServer: shownBy(opts, all).has(bugOneServer)}}

@@ -17,8 +17,8 @@ func redissonMultilock() Spec {
 				"if one server is down nobody can acquire it, and what it cannot release there blocks the next client",
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    EveryServer, Servers: multilockServers,
-			Sends:  sends([]string{"EVAL"}, []string{"EVAL"}),
-			Renews: true,
+			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),
+			Contract: history.Contract{Renews: true},
 		},
 		New: func(env Env, opts Options) Lock { return &multilock{env: env, opts: opts} },
 	}
@@ -41,8 +41,8 @@ func redissonRedlock() Spec {
 			Bugs:     all,
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    MostServers, Servers: multilockServers,
-			Sends:  sends([]string{"EVAL"}, []string{"EVAL"}),
-			Renews: true,
+			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),
+			Contract: history.Contract{Renews: true},
 		},
 		New: func(env Env, opts Options) Lock {
 			return &multilock{env: env, opts: opts, mostDo: true, oneServer: shownBy(opts, all).has(bugOneServer)}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/locklab/locklab/history"
 )
 
 // bugOverwrittenLease is one of the listing of article 003.
@@ -25,7 +27,7 @@ func redissonPublished() Spec {
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime, Reentrance},
 			Needs:    OneServer,
 			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),
-			Renews:   true,
+			Contract: history.Contract{Renews: true},
 			Clocks:   []Clock{MonotonicClock},
 		},
 		New: func(env Env, opts Options) Lock {

@@ -3,6 +3,8 @@ package impls
 import (
 	"context"
 	"time"
+
+	"github.com/locklab/locklab/history"
 )
 
 func redissonWatchdog() Spec {
@@ -15,7 +17,7 @@ func redissonWatchdog() Spec {
 			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime},
 			Needs:    OneServer,
 			Sends:    sends([]string{"SET"}, []string{"EVAL"}),
-			Renews:   true,
+			Contract: history.Contract{Renews: true},
 		},
 		New: func(env Env, opts Options) Lock {
 			return &redissonWatchdogLock{setpxLuaLock: setpxLuaLock{env: env, opts: opts}}

@@ -1,19 +1,23 @@
 package impls
 
-import "context"
+import (
+	"context"
+
+	"github.com/locklab/locklab/history"
+)
 
 func setnxDel() Spec {
 	return Spec{
 		Card: Card{
-			Name:      "setnx-del",
-			Idea:      "SETNX acquires, DEL releases",
-			Source:    "article 000, A1",
-			Bug:       "SETNX sets no expiry: a holder that crashes, or loses the reply, blocks everybody for ever",
-			Promises:  []Promise{MutualExclusion, IgnoresClientTime},
-			Needs:     OneServer,
-			Sends:     sends([]string{"SETNX"}, []string{"DEL"}),
-			Clocks:    []Clock{WallClock},
-			Leaseless: true,
+			Name:     "setnx-del",
+			Idea:     "SETNX acquires, DEL releases",
+			Source:   "article 000, A1",
+			Bug:      "SETNX sets no expiry: a holder that crashes, or loses the reply, blocks everybody for ever",
+			Promises: []Promise{MutualExclusion, IgnoresClientTime},
+			Needs:    OneServer,
+			Sends:    sends([]string{"SETNX"}, []string{"DEL"}),
+			Clocks:   []Clock{WallClock},
+			Contract: history.Contract{Leaseless: true},
 		},
 		New: func(env Env, opts Options) Lock { return &setnxDelLock{env, opts.Key} },
 	}

@@ -1,18 +1,22 @@
 package impls
 
-import "context"
+import (
+	"context"
+
+	"github.com/locklab/locklab/history"
+)
 
 func setnxWatch() Spec {
 	return Spec{
 		Card: Card{
-			Name:      "setnx-watch",
-			Idea:      "SETNX with a token; the release compares and deletes under WATCH, MULTI and EXEC",
-			Source:    "article 004, A6",
-			Bug:       "SETNX sets no expiry: a holder that crashes, or loses the reply, blocks everybody for ever",
-			Promises:  []Promise{MutualExclusion, ReleaseByOwner, IgnoresClientTime},
-			Needs:     OneServer,
-			Sends:     sends([]string{"SETNX"}, []string{"WATCH", "GET", "DEL", "EXEC"}),
-			Leaseless: true,
+			Name:     "setnx-watch",
+			Idea:     "SETNX with a token; the release compares and deletes under WATCH, MULTI and EXEC",
+			Source:   "article 004, A6",
+			Bug:      "SETNX sets no expiry: a holder that crashes, or loses the reply, blocks everybody for ever",
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, IgnoresClientTime},
+			Needs:    OneServer,
+			Sends:    sends([]string{"SETNX"}, []string{"WATCH", "GET", "DEL", "EXEC"}),
+			Contract: history.Contract{Leaseless: true},
 		},
 		New: func(env Env, opts Options) Lock { return &setnxWatchLock{env: env, opts: opts, remove: watchedDelete} },
 	}

@@ -25,11 +25,11 @@ func watchdog() Spec {
 			Promises: []Promise{
 				MutualExclusion, ExclusionOnPause, ReleaseByOwner, RenewByOwner, CrashSafety, KnowsLoss,
 			},
-			Needs:  OneServer,
-			Sends:  sends([]string{"SET", "EVAL"}, []string{"EVAL"}),
-			Renews: true,
-			Bugs:   bugs,
-			Clocks: []Clock{MonotonicClock},
+			Needs:    OneServer,
+			Sends:    sends([]string{"SET", "EVAL"}, []string{"EVAL"}),
+			Contract: history.Contract{Renews: true},
+			Bugs:     bugs,
+			Clocks:   []Clock{MonotonicClock},
 		},
 		New: func(env Env, opts Options) Lock {
 			return &watchdogLock{env: env, opts: opts, clock: leaseClock{env, shownBy(opts, bugs)}}

@@ -3,6 +3,8 @@ package impls
 import (
 	"context"
 	"time"
+
+	"github.com/locklab/locklab/history"
 )
 
 // The bugs of the code published with article 002.
@@ -51,7 +53,7 @@ func watchdogPublished() Spec {
 			Needs:    OneServer,
 			Sends:    sends([]string{"SET"}, []string{"EVAL"}),
 			Clocks:   []Clock{WallClock},
-			Renews:   true,
+			Contract: history.Contract{Renews: true},
 		},
 		New: func(env Env, opts Options) Lock {
 			return &watchdogPublishedLock{env: env, opts: opts, bugs: shownBy(opts, all)}

@@ -265,9 +265,7 @@ func (x *exploration) fail(err error) {
 // judgeSchedule returns the anomalies that count against the lock: those that no fault explains which the lock does not promise to survive, up to one
 // that is passed over.
 func (x *exploration) judgeSchedule(played play.Played) (verdict checker.Verdict, against []checker.Anomaly) {
-	opts := storm.Options()
-	opts.ListedFirst = true
-	verdict = checker.Conclude(played.Events, opts)
+	verdict = checker.Conclude(played.Events, storm.Options())
 	if len(verdict.Anomalies) == 0 {
 		return verdict, nil
 	}

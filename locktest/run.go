@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
@@ -169,8 +170,9 @@ func newSuite(subject Subject) (*suite, error) {
 // traits are what scripts need to know of the lock.
 func (s Subject) traits(model impls.Spec) play.Traits {
 	return play.Traits{
-		Known: true, Separate: true, Leaseless: s.Leaseless, Permits: s.Permits, Resends: protocol.ResendsIf(s.Resends), Renews: model.Renews,
-		Servers: s.Servers, Majority: s.Servers > 1,
+		Known: true, Separate: true, Resends: protocol.ResendsIf(s.Resends),
+		Contract: history.Contract{Leaseless: s.Leaseless, Permits: s.Permits, Renews: model.Renews},
+		Servers:  s.Servers, Majority: s.Servers > 1,
 		Verbs:     []string{protocol.Reconnect, protocol.Renew, protocol.Check},
 		Workloads: scenarios.WorkloadNames(),
 	}

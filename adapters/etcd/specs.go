@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -21,14 +22,14 @@ func Specs() []impls.Spec {
 		{
 			Card: impls.Card{
 				Name: "etcd", Idea: "the oldest key below a prefix has the lock; each is bound to its client's lease, which is kept alive",
-				Source: source, Promises: promises, Needs: impls.OneEtcd, Renews: true, MinLease: minLease, OneRequest: oneRequest,
+				Source: source, Promises: promises, Needs: impls.OneEtcd, Contract: history.Contract{Renews: true}, MinLease: minLease, OneRequest: oneRequest,
 			},
 			New: func(env impls.Env, opts impls.Options) impls.Lock { return newLock(env, opts) },
 		},
 		{
 			Card: impls.Card{
 				Name: "etcd-fenced", Idea: "etcd with the revision at which the lock was granted for a fence",
-				Source: source, Promises: append([]impls.Promise{impls.Fencing}, promises...), Needs: impls.OneEtcd, Renews: true,
+				Source: source, Promises: append([]impls.Promise{impls.Fencing}, promises...), Needs: impls.OneEtcd, Contract: history.Contract{Renews: true},
 				MinLease: minLease, OneRequest: oneRequest,
 			},
 			New: func(env impls.Env, opts impls.Options) impls.Lock { return fenced{newLock(env, opts)} },
@@ -36,7 +37,7 @@ func Specs() []impls.Spec {
 		{
 			Card: impls.Card{
 				Name: "etcd-counted", Idea: "etcd that counts its lease from when it asked to keep it alive, and tells its user how much is left",
-				Source: source, Promises: append([]impls.Promise{impls.ExclusionOnPause}, promises...), Needs: impls.OneEtcd, Renews: true,
+				Source: source, Promises: append([]impls.Promise{impls.ExclusionOnPause}, promises...), Needs: impls.OneEtcd, Contract: history.Contract{Renews: true},
 				OneRequest: oneRequest,
 			},
 			New: func(env impls.Env, opts impls.Options) impls.Lock {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/bench/measure"
 	"github.com/locklab/locklab/internal/worker"
@@ -45,8 +46,8 @@ func Specs() []impls.Spec {
 		{
 			Card: impls.Card{
 				Name: "postgres", Idea: "pg_try_advisory_lock of the key's hash: it lasts as long as the connection",
-				Source: "PostgreSQL, Advisory Locks", Promises: promises, Needs: impls.OnePostgres, Leaseless: true,
-				EndsWithConnection: true, OneRequest: []string{"acquire", "release"},
+				Source: "PostgreSQL, Advisory Locks", Promises: promises, Needs: impls.OnePostgres,
+				Contract: history.Contract{Leaseless: true, EndsWithConnection: true}, OneRequest: []string{"acquire", "release"},
 			},
 			New: func(env impls.Env, opts impls.Options) impls.Lock {
 				return &lock{env: env, opts: opts, way: advisory{}}
@@ -55,7 +56,7 @@ func Specs() []impls.Spec {
 		{
 			Card: impls.Card{
 				Name: "postgres-row", Idea: "SELECT ... FOR UPDATE of the key's row in a transaction, with the lease for its idle-in-transaction time-out",
-				Source: "articles 000 and 004: a database as lock service", Promises: promises, Needs: impls.OnePostgres, EndsWithConnection: true,
+				Source: "articles 000 and 004: a database as lock service", Promises: promises, Needs: impls.OnePostgres, Contract: history.Contract{EndsWithConnection: true},
 				OneRequest: []string{"release"},
 			},
 			New: func(env impls.Env, opts impls.Options) impls.Lock { return &lock{env: env, opts: opts, way: row{}} },
@@ -64,7 +65,7 @@ func Specs() []impls.Spec {
 			Card: impls.Card{
 				Name: "postgres-row-fenced", Idea: "postgres-row with the next number of a sequence for a fence",
 				Source: "articles 000 and 004: a database as lock service", Promises: append([]impls.Promise{impls.Fencing}, promises...), Needs: impls.OnePostgres,
-				EndsWithConnection: true, OneRequest: []string{"release"},
+				Contract: history.Contract{EndsWithConnection: true}, OneRequest: []string{"release"},
 			},
 			New: func(env impls.Env, opts impls.Options) impls.Lock {
 				return fenced{&lock{env: env, opts: opts, way: row{fences: true}}}

@@ -17,6 +17,7 @@ func newCheck() *cobra.Command {
 	var (
 		shown  shownFlags
 		others recordedFlags
+		twice  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "check DIR | check FILE --format FORMAT",
@@ -44,15 +45,16 @@ an anomaly was, 2 if nothing could be judged, and 64 if the file cannot be read.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case cmd.Flags().Changed("format"):
-				return others.check(cmd, args[0], shown.json)
+				return others.check(cmd, args[0], shown.json, twice)
 			case len(others.locks) > 0:
 				return usagef("--lock needs --format monitor")
 			}
-			return check(cmd, args[0], shown)
+			return check(cmd, args[0], shown, twice)
 		},
 	}
 	shown.bind(cmd.Flags())
 	others.bind(cmd)
+	cmd.Flags().BoolVar(&twice, "twice", false, "have porcupine judge everything as well; what the two do not agree on is unknown")
 	return cmd
 }
 
@@ -75,7 +77,7 @@ func readRun(path string) (*record.Run, error) {
 	return run, err
 }
 
-func check(cmd *cobra.Command, path string, shown shownFlags) error {
+func check(cmd *cobra.Command, path string, shown shownFlags, twice bool) error {
 	collectMore()
 	if _, err := readRun(path); err != nil {
 		if info, no := os.Stat(path); no == nil && info.Mode().IsRegular() && filepath.Ext(path) != ".json" {
@@ -83,7 +85,7 @@ func check(cmd *cobra.Command, path string, shown shownFlags) error {
 		}
 		return err
 	}
-	checked, err := lab.Check(cmd.Context(), path, shown.screen(cmd))
+	checked, err := lab.Check(cmd.Context(), path, twice, shown.screen(cmd))
 	if err != nil {
 		return err
 	}

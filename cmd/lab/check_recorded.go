@@ -45,7 +45,7 @@ func recordedNames() (names []string) {
 }
 
 // checkRecorded judges a recording.
-func (f *recordedFlags) check(cmd *cobra.Command, path string, asJSON bool) error {
+func (f *recordedFlags) check(cmd *cobra.Command, path string, asJSON, twice bool) error {
 	i := slices.Index(recordedNames(), f.format)
 	if i < 0 {
 		return unknown("format", f.format, recordedNames(), "there are "+enumerate(recordedNames(), "and"))
@@ -62,7 +62,7 @@ func (f *recordedFlags) check(cmd *cobra.Command, path string, asJSON bool) erro
 	if path == "-" {
 		name = "stdin"
 	}
-	j, err := recorded.Formats()[i].Read(in, name, recorded.Options{Locks: f.locks})
+	j, err := recorded.Formats()[i].Read(in, name, recorded.Options{Locks: f.locks, Twice: twice})
 	var wrong *recorded.InputError
 	switch {
 	case errors.As(err, &wrong):

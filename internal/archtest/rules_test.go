@@ -25,9 +25,14 @@ func rules() map[string]rule {
 		"internal/timeline/ownership": {own: []string{"history"}, pure: true, scripted: true},
 
 		"impls":   {own: []string{"history"}, pure: true, scripted: true},
-		"checker": {own: []string{"history", "faults", "internal/timeline", "internal/timeline/ownership"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true},
+		"checker": {own: []string{"history", "faults", "internal/timeline", "internal/timeline/ownership", "checker/internal/list", "checker/internal/resource", "checker/internal/overlap", "checker/internal/second"}, pure: true},
+		// The second judge: it reads a history apart from the timeline. Only what data says, both judges read alike.
+		"checker/internal/list":     {pure: true, scripted: true},
+		"checker/internal/resource": {own: []string{"history", "internal/timeline"}, pure: true, scripted: true},
+		"checker/internal/overlap":  {own: []string{"history", "faults", "internal/timeline", "internal/timeline/ownership", "checker/internal/list", "checker/internal/resource"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true},
+		"checker/internal/second":   {own: []string{"history", "faults", "checker/internal/list", "checker/internal/overlap"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true},
 		// What a run leaves behind, for those who write, show and compare it.
-		"internal/record": {own: []string{"checker"}, pure: true, scripted: true},
+		"internal/record": {own: []string{"checker", "history"}, pure: true, scripted: true},
 		"internal/sim":    {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
 		// The explorer says how long it took, and does not wait for ever for a lock that does not come back.
 		"internal/sim/explore": {own: []string{"history", "internal/answers", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/trace", "internal/worker/work"}, pure: true, clock: true},
@@ -146,11 +151,11 @@ func rules() map[string]rule {
 		"internal/adapters": {own: []string{"internal/faults/server"}},
 		"adapters/go":       {own: []string{"worker/client"}, external: []string{"github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/go-zookeeper/zk", "github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
 		"adapters/etcd": {
-			own:      []string{"impls", "internal/worker", "internal/bench/measure"},
+			own:      []string{"history", "impls", "internal/worker", "internal/bench/measure"},
 			external: []string{"go.etcd.io/etcd/client/v3", "go.etcd.io/etcd/api/v3", "go.uber.org/zap", "google.golang.org/grpc"},
 		},
 
-		"adapters/postgres": {own: []string{"impls", "internal/worker", "internal/bench/measure"}, external: []string{"github.com/jackc/pgx/v5"}},
+		"adapters/postgres": {own: []string{"history", "impls", "internal/worker", "internal/bench/measure"}, external: []string{"github.com/jackc/pgx/v5"}},
 
 		"internal":               {},
 		"internal/answers":       {own: []string{"history", "impls"}, pure: true, scripted: true},

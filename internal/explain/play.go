@@ -8,7 +8,6 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
 	"github.com/locklab/locklab/internal/scenarios/storm"
@@ -49,7 +48,7 @@ func Play(ctx context.Context, e *Entry) (*Story, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Verdict, _ = storm.Conclude(played.Events, storm.Contract{Promises: promises}, record.Storm{})
+		s.Verdict = storm.ByPromises(played.Events, storm.Contract{Promises: promises}, false)
 	}
 	told := story.Of(s.Verdict, s.Events)
 	s.Finding = told.Finding

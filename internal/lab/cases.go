@@ -192,8 +192,8 @@ func expectedByCard(card *impls.Spec) record.Expectation {
 	return record.Expectation{Verdict: safe, By: record.ByCard}
 }
 
-// Settled is a cell with the verdict that its history deserves. elsewhere is that of its run.
-func Settled(cell record.Cell, events []history.Event, elsewhere bool) record.Cell {
+// Settled is a cell with the verdict that its history deserves. elsewhere is that of its run; twice asks for the second opinion, which a storm has anyway.
+func Settled(cell record.Cell, events []history.Event, elsewhere, twice bool) record.Cell {
 	why, interrupted := checker.Interrupted(events)
 	cell.Data, cell.Skipped, cell.Interrupted = checker.Tally(events), checker.Skipped(events), interrupted
 	cell.Expected = expectedWithout(checker.Lacks(events), cell, elsewhere)
@@ -203,9 +203,9 @@ func Settled(cell record.Cell, events []history.Event, elsewhere bool) record.Ce
 	case interrupted: // whether the host stalled is known of a whole script only
 		cell.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: why}
 	case cell.Expected.By == record.ByPromises:
-		cell.Verdict, _ = storm.Conclude(events, storm.ContractIn(cell.Expected), record.Storm{})
+		cell.Verdict = storm.ByPromises(events, storm.ContractIn(cell.Expected), twice)
 	default:
-		cell.Verdict = checker.Conclude(events, checker.Options{})
+		cell.Verdict = checker.Conclude(events, checker.Options{Twice: twice})
 	}
 	cell.Finding = ""
 	if cell.Verdict.Kind == checker.Broken {

@@ -41,8 +41,8 @@ type Checked struct {
 }
 
 // Check judges the saved histories of a run again, without any server: what was expected is in run.json. A run that was cut short is
-// judged for what it had recorded. The sink is told as by Run; nil: nobody is. When ctx ends, the error is its cause at once.
-func Check(ctx context.Context, dir string, sink report.Sink) (*Checked, error) {
+// judged for what it had recorded. twice asks for the second opinion. The sink is told as by Run; nil: nobody is. When ctx ends, the error is its cause at once.
+func Check(ctx context.Context, dir string, twice bool, sink report.Sink) (*Checked, error) {
 	run, err := ReadRun(dir)
 	if err != nil {
 		return nil, err
@@ -51,15 +51,18 @@ func Check(ctx context.Context, dir string, sink report.Sink) (*Checked, error) 
 		sink = report.Tee()
 	}
 	histories := HistoriesOf(run)
-	checked, err := check(ctx, run, histories, sink)
+	checked, err := check(ctx, run, histories, twice, sink)
 	return checked, errors.Join(err, histories.Close())
 }
 
-func check(ctx context.Context, run *record.Run, histories *Histories, sink report.Sink) (*Checked, error) {
+func check(ctx context.Context, run *record.Run, histories *Histories, twice bool, sink report.Sink) (*Checked, error) {
 	recorded := run.Cells
 	run.Command = nil
 	if v := Version(); v != run.Lab {
 		run.Lab += ", judged again by " + v
+	}
+	if twice {
+		run.Lab += ", judged twice"
 	}
 	teller := &teller{run: run, sink: sink, total: len(recorded)}
 	if err := teller.tell(report.RunStart, nil); err != nil {
@@ -68,7 +71,7 @@ func check(ctx context.Context, run *record.Run, histories *Histories, sink repo
 	run.Cells = nil
 	out := &Checked{Run: run}
 	for _, was := range recorded {
-		cell, err := judgeAgain(ctx, run, histories, was)
+		cell, err := judgeAgain(ctx, run, histories, was, twice)
 		if errors.Is(err, fs.ErrNotExist) && !run.Finished {
 			continue // never begun
 		}
@@ -109,7 +112,7 @@ func difference(was, now record.Cell) error {
 }
 
 // judgeAgain reads the history of a cell and judges it. Where the lab failed there is nothing to judge, and maybe no history.
-func judgeAgain(ctx context.Context, run *record.Run, histories *Histories, cell record.Cell) (record.Cell, error) {
+func judgeAgain(ctx context.Context, run *record.Run, histories *Histories, cell record.Cell, twice bool) (record.Cell, error) {
 	if cell.Failure != "" {
 		return cell, nil
 	}
@@ -117,7 +120,7 @@ func judgeAgain(ctx context.Context, run *record.Run, histories *Histories, cell
 	if err != nil {
 		return cell, err
 	}
-	now, err := settledUntil(ctx, run, cell, file.Events)
+	now, err := settledUntil(ctx, run, cell, file.Events, twice)
 	if err != nil {
 		return cell, err
 	}
@@ -127,9 +130,9 @@ func judgeAgain(ctx context.Context, run *record.Run, histories *Histories, cell
 
 // settledUntil is Settled. When ctx ends first, the judgement is left to end by itself, and its verdict is dropped: it waits for nothing, and
 // changes nothing but its own memory.
-func settledUntil(ctx context.Context, run *record.Run, cell record.Cell, events []history.Event) (record.Cell, error) {
+func settledUntil(ctx context.Context, run *record.Run, cell record.Cell, events []history.Event, twice bool) (record.Cell, error) {
 	done := make(chan record.Cell, 1)
-	go func() { done <- Settled(cell, events, run.Elsewhere) }()
+	go func() { done <- Settled(cell, events, run.Elsewhere, twice) }()
 	select {
 	case now := <-done:
 		return now, nil
@@ -149,7 +152,7 @@ func ReadCell(ctx context.Context, run *record.Run, cell record.Cell) (_ record.
 	if err != nil {
 		return cell, nil, &NoRunError{run.Dir, err}
 	}
-	cell, err = settledUntil(ctx, run, cell, file.Events)
+	cell, err = settledUntil(ctx, run, cell, file.Events, false)
 	return cell, file, err
 }
 

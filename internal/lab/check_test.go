@@ -34,7 +34,7 @@ func TestCheckAKilledRunWithoutACluster(t *testing.T) {
 	run.Cells[0].Verdict, run.Cells[0].Expected = checker.Verdict{}, cases[0].Expected
 	require.Equal(t, record.ByMatrix, run.Cells[0].Expected.By)
 	require.NoError(t, report.WriteRun(run.Dir, run))
-	checked, err := lab.Check(t.Context(), run.Dir, nil)
+	checked, err := lab.Check(t.Context(), run.Dir, false, nil)
 	require.NoError(t, err)
 	require.Len(t, checked.Run.Cells, 1)
 	assert.Equal(t, record.ByNeeds, checked.Run.Cells[0].Expected.By)

@@ -42,7 +42,7 @@ func TestOneRunHasADirectory(t *testing.T) {
 			}
 		}
 		assert.Equal(t, 1, ran)
-		checked, err := lab.Check(t.Context(), dir, nil)
+		checked, err := lab.Check(t.Context(), dir, false, nil)
 		require.NoError(t, err)
 		assert.Empty(t, checked.Differs)
 		left, err := filepath.Glob(filepath.Join(dir, "run.json?*"))

@@ -57,7 +57,7 @@ func FuzzRuns(f *testing.F) {
 			require.NoError(t, os.WriteFile(pack, packed, 0o600))
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(dir, report.RunFile), runFile, 0o600))
-		if _, err := lab.Check(t.Context(), dir, nil); err != nil {
+		if _, err := lab.Check(t.Context(), dir, false, nil); err != nil {
 			require.NotEmpty(t, err.Error())
 		}
 		run, err := lab.ReadRun(dir)

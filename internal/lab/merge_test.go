@@ -74,7 +74,7 @@ func TestMergedPartsAreTheWhole(t *testing.T) {
 		}
 		assert.FileExists(t, lab.HistoryPath(merged, merged.Cells[3]), "a surprise is not packed")
 
-		checked, err := lab.Check(t.Context(), merged.Dir, nil)
+		checked, err := lab.Check(t.Context(), merged.Dir, false, nil)
 		require.NoError(t, err)
 		assert.Empty(t, checked.Differs)
 		assert.Len(t, checked.Run.Cells, len(cases))
@@ -116,9 +116,9 @@ func TestMergeAnInterruptedPart(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, merged.Finished)
 	assert.Len(t, merged.Cells, len(cut.Cells)+len(other.Cells))
-	checked, err := lab.Check(t.Context(), merged.Dir, nil)
+	checked, err := lab.Check(t.Context(), merged.Dir, false, nil)
 	require.NoError(t, err)
-	alone, err := lab.Check(t.Context(), cut.Dir, nil) // a cell in flight may have left a record
+	alone, err := lab.Check(t.Context(), cut.Dir, false, nil) // a cell in flight may have left a record
 	require.NoError(t, err)
 	assert.Len(t, checked.Run.Cells, len(alone.Run.Cells)+len(other.Cells))
 	assert.NotEqual(t, lab.AsExpected, lab.OutcomeOf(checked.Run))

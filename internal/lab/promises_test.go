@@ -24,7 +24,7 @@ func judgedByPromises(t *testing.T, locks []impls.Spec, promises func(impls.Spec
 	scripts, err := scenarios.Builtin()
 	require.NoError(t, err)
 	expect := func(_ *scenarios.Script, s play.Subject) record.Expectation {
-		return storm.Contract{Promises: promises(*s.Spec), Renews: s.Spec.Renews}.Expected()
+		return storm.Contract{Promises: promises(*s.Spec), Contract: s.Spec.Contract}.Expected()
 	}
 	run, err := lab.Run(t.Context(), lab.Plan{
 		Cases:   lab.Cases(scripts, lab.Subjects(locks...), 1, expect),

@@ -254,7 +254,7 @@ func TestResultsAreKept(t *testing.T) {
 			_, err = os.Stat(filepath.Join(dir, lab.PackFile))
 			assert.Equal(t, rounds == 1, errors.Is(err, fs.ErrNotExist), "%v", err)
 
-			checked, err := lab.Check(t.Context(), dir, nil)
+			checked, err := lab.Check(t.Context(), dir, false, nil)
 			require.NoError(t, err)
 			assert.Empty(t, checked.Differs)
 			assert.Equal(t, run.Cells, checked.Run.Cells)

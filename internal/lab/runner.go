@@ -75,7 +75,7 @@ func (r Runner) run(ctx context.Context, cs Case) (record.Cell, []history.Event)
 			break
 		}
 	}
-	out = Settled(out, played.Events, r.Elsewhere)
+	out = Settled(out, played.Events, r.Elsewhere, false)
 	if err != nil {
 		out.Failure, out.Interrupted = err.Error(), false
 		out.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: out.Failure}

@@ -165,7 +165,7 @@ func (s *shrinker) judge(ctx context.Context, where *Runner, cases []Case, verdi
 		cell, events := where.run(ctx, cs)
 		i := cs.Round - cases[0].Round
 		_, spoilt[i] = stalledBy(events)
-		cell.Verdict, _ = storm.Conclude(events, s.contract, record.Storm{})
+		cell.Verdict = storm.ByPromises(events, s.contract, false)
 		s.ended()
 		return cell
 	})

@@ -75,7 +75,7 @@ func TestSavedFindingsAreForced(t *testing.T) {
 			spec, ok := impls.Find(lock)
 			require.True(t, ok)
 			events := unpacked(t, file)
-			verdict, _ := storm.Conclude(events, storm.ContractOf(spec), record.Storm{})
+			verdict := storm.ByPromises(events, storm.ContractOf(spec), false)
 			found := slices.DeleteFunc(slices.Clone(verdict.Anomalies), func(a checker.Anomaly) bool { return a.Beyond != "" })
 			require.NotEmpty(t, found, "%s", verdict)
 			shrunk, err := lab.Shrink(t.Context(), lab.ShrinkPlan{

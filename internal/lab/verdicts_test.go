@@ -10,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
@@ -244,7 +245,7 @@ func TestStuckLocks(t *testing.T) {
 func twoKeys(name string, keeps bool) impls.Spec {
 	return impls.Spec{
 		Card: impls.Card{
-			Name: name, Idea: "SETNX of two keys", Needs: impls.EveryServer, Servers: 2, Leaseless: true,
+			Name: name, Idea: "SETNX of two keys", Needs: impls.EveryServer, Servers: 2, Contract: history.Contract{Leaseless: true},
 			Promises: []impls.Promise{impls.MutualExclusion}, Sends: impls.Commands{},
 		},
 		New: func(env impls.Env, opts impls.Options) impls.Lock {
@@ -362,7 +363,7 @@ C1  release
 func semaphore(name string, permits, declared int) impls.Spec {
 	return impls.Spec{
 		Card: impls.Card{
-			Name: name, Idea: "INCR, and DECR if that were too many", Needs: impls.OneServer, Leaseless: true, Permits: declared,
+			Name: name, Idea: "INCR, and DECR if that were too many", Needs: impls.OneServer, Contract: history.Contract{Leaseless: true, Permits: declared},
 			Promises: []impls.Promise{impls.MutualExclusion}, Sends: impls.Commands{},
 		},
 		New: func(env impls.Env, opts impls.Options) impls.Lock {

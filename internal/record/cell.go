@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
 )
 
 // Run is what run.json holds: all that is needed to report a run, and to judge its histories again without the sources.
@@ -81,10 +82,8 @@ type Expectation struct {
 	By      string          `json:"by"` // one of the By constants
 	// Promises are those of the lock's card or of the client's hello, by which the cell is judged.
 	Promises []string `json:"promises,omitempty"`
-	// Renews: the lock prolongs its lease while it is held; a storm must know, because then its end is the lock's own affair.
-	Renews bool `json:"renews,omitempty"`
-	// EndsWithConnection: the server frees the lock when its client's connection ends.
-	EndsWithConnection bool `json:"ends_with_connection,omitempty"`
+	// Contract is what the lock declares of itself; a storm must know whether it renews its lease, because then the end of that is the lock's own affair.
+	history.Contract
 }
 
 // Who can say what is expected.

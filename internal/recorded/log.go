@@ -52,7 +52,7 @@ type callKey struct {
 }
 
 // Log judges a client's own log, or those of several clients put together in any order.
-func Log(r io.Reader, file string, _ Options) (*Judgement, error) {
+func Log(r io.Reader, file string, opts Options) (*Judgement, error) {
 	in := logReader{latest: map[string]time.Duration{}, calling: map[callKey]int{}, opens: map[string]*history.Detail{}}
 	n := 0
 	err := lines(r, file, func(number int, text string) error {
@@ -81,7 +81,7 @@ func Log(r io.Reader, file string, _ Options) (*Judgement, error) {
 	if !in.contended() {
 		j.Why = "no lock was acquired by two clients, so nothing could go wrong between them"
 	}
-	j.judge([]*part{p})
+	j.judge([]*part{p}, opts)
 	return j, nil
 }
 
@@ -133,7 +133,7 @@ func (in *logReader) open(e entry) error {
 	if e.Permits < 0 || e.Permits > history.MaxParties {
 		return fmt.Errorf(`"permits" is %d; it may be 1 to %d`, e.Permits, history.MaxParties)
 	}
-	in.opens[e.Lock] = &history.Detail{Contract: history.Contract{Permits: e.Permits}, Reentrant: e.Counts, Fair: e.Fair}
+	in.opens[e.Lock] = &history.Detail{Contract: history.Contract{Permits: e.Permits, Reentrant: e.Counts, Fair: e.Fair}}
 	return nil
 }
 

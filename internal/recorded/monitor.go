@@ -54,7 +54,7 @@ func Monitor(r io.Reader, file string, opts Options) (*Judgement, error) {
 		r2.command(&all[i])
 	}
 	r2.finish(j)
-	j.judge(r2.parts)
+	j.judge(r2.parts, opts)
 	return j, nil
 }
 

@@ -73,6 +73,7 @@ type Line struct {
 // Options say how a recording is read.
 type Options struct {
 	Locks []string // of MONITOR: these keys are locks, beside those that are set with NX
+	Twice bool     // the checker is asked for its second opinion
 }
 
 // Format is a kind of recording.
@@ -148,9 +149,9 @@ func (p *part) add(e history.Event, line Line) {
 }
 
 // judge adds what the checker finds in the parts, as far as it can be told from such a recording.
-func (j *Judgement) judge(parts []*part) {
+func (j *Judgement) judge(parts []*part, opts Options) {
 	for _, p := range parts {
-		v := checker.Judge(p.events, checker.Options{})
+		v := checker.Judge(p.events, checker.Options{Twice: opts.Twice})
 		if v.CheckerFault {
 			j.Result, j.Why = Failed, v.Reason
 			return

@@ -19,16 +19,13 @@ import (
 
 // Lock is what is known about one lock.
 type Lock struct {
-	Lease     time.Duration
-	Leaseless bool
-	Permits   int     // how many clients may hold it at a time
-	Session   bool    // it lasts as long as its client's session: the history says when that ends
-	Opaque    bool    // no command of it is on record: it is known by its clients' answers only
-	Reentrant bool    // its holder has it until as many releases as acquires
-	Fair      bool    // it promises order
-	Holds     []Hold  // by client
-	Ledger    Ledger  // whose it is
-	quorum    *quorum // of a lock that lives on several servers; nil: it lives on one
+	history.Contract // a session, which ends by a command, counts as leaseless here
+	Lease            time.Duration
+	Session          bool    // it lasts as long as its client's session: the history says when that ends
+	Opaque           bool    // no command of it is on record: it is known by its clients' answers only
+	Holds            []Hold  // by client
+	Ledger           Ledger  // whose it is
+	quorum           *quorum // of a lock that lives on several servers; nil: it lives on one
 }
 
 // FreedBy is when a lease that began before at has certainly ended; Never if the length of leases is not on record.
@@ -168,8 +165,8 @@ func (v *Cursor) open(f *Fact) {
 	v.Dead[f.Client] = false
 	if d := f.Event.Detail; d != nil && f.Lock != 0 {
 		k := &v.Locks[f.Lock]
-		k.Lease, k.Leaseless, k.Session, k.Reentrant, k.Fair = d.Lease, d.Leaseless || d.Session, d.Session, d.Reentrant, d.Fair
-		k.Permits = max(d.Permits, 1)
+		k.Contract, k.Lease, k.Session = d.Contract, d.Lease, d.Session
+		k.Leaseless, k.Permits = d.Leaseless || d.Session, max(d.Permits, 1)
 		k.Opaque = d.Unseen == history.Opaque
 		if d.Servers > 1 && k.quorum == nil {
 			k.quorum = newQuorum(d.Servers, d.Need)

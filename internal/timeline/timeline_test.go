@@ -146,7 +146,9 @@ func TestHolds(t *testing.T) {
 			[]string{"C1 3 to 3.5 (4ms to 50ms) lapsed"},
 		},
 	}
-	reentrant := func() *log { return new(log).open("C1", history.Detail{Lease: 100 * ms, Reentrant: true}) }
+	reentrant := func() *log {
+		return new(log).open("C1", history.Detail{Lease: 100 * ms, Contract: history.Contract{Reentrant: true}})
+	}
 	tests["reentrant, released once"] = struct {
 		log  *log
 		want []string

@@ -164,10 +164,8 @@ func introduce(hello *protocol.Hello, spec impls.Spec) {
 	if spec.CanCheck() {
 		hello.Verbs = append(hello.Verbs, protocol.Check)
 	}
-	hello.Leaseless, hello.Permits, hello.Renews, hello.Resends = spec.Leaseless, spec.Permits, spec.Renews, protocol.ResendsIf(spec.Resends)
-	hello.EndsWithConnection, hello.MinLeaseMS = spec.EndsWithConnection, protocol.MS(spec.MinLease)
-	hello.OneRequest = spec.OneRequest
-	hello.Reentrant, hello.Fair = slices.Contains(spec.Promises, impls.Reentrance), slices.Contains(spec.Promises, impls.Fairness)
+	hello.Contract, hello.Resends = spec.Declares(), protocol.ResendsIf(spec.Resends)
+	hello.MinLeaseMS, hello.OneRequest = protocol.MS(spec.MinLease), spec.OneRequest
 }
 
 // about is the program's name and version, as far as the build knows it.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/bench"
 )
@@ -85,7 +86,7 @@ func (s *series) windows() time.Duration {
 // plain is no lock: it sets a key and deletes it.
 func plain() impls.Spec {
 	return impls.Spec{
-		Card: impls.Card{Name: plainName, Leaseless: true, Needs: impls.OneServer},
+		Card: impls.Card{Name: plainName, Contract: history.Contract{Leaseless: true}, Needs: impls.OneServer},
 		New:  func(env impls.Env, opts impls.Options) impls.Lock { return &setAndDelete{env.Server(), opts.Key} },
 	}
 }

@@ -124,8 +124,7 @@ func (c *Cell) Opened(client *Client) {
 			servers, need = h.Keys, h.Need
 		}
 		c.Record.Add(history.Event{Kind: history.KindOpen, Client: h.Name, Lock: h.Key, Detail: &history.Detail{
-			Lease: c.Script.Lease, Contract: history.Contract{Leaseless: c.Traits.Leaseless, Permits: c.Traits.Permits}, Session: c.Traits.ZooKeeper, Unseen: c.Traits.unseen(), Work: c.laid, Servers: servers, Need: need,
-			Reentrant: c.Traits.Reentrant, Fair: c.Traits.Fair,
+			Lease: c.Script.Lease, Contract: c.Traits.Contract, Session: c.Traits.ZooKeeper, Unseen: c.Traits.unseen(), Work: c.laid, Servers: servers, Need: need,
 		}})
 	}
 }

@@ -41,8 +41,7 @@ func (s Subject) Promises(word string) bool {
 // SubjectOf is the subject of a lock in Go, which the lab's own client runs.
 func SubjectOf(spec impls.Spec) Subject {
 	traits := Traits{
-		Known: true, Local: spec.Needs == impls.NoServer, ZooKeeper: spec.Needs == impls.OneZooKeeper, Replicas: spec.Needs == impls.Replicas, Leaseless: spec.Leaseless, Permits: spec.Permits, Renews: spec.Renews, Resends: protocol.ResendsIf(spec.Resends),
-		Reentrant: slices.Contains(spec.Promises, impls.Reentrance), Fair: slices.Contains(spec.Promises, impls.Fairness),
+		Known: true, Local: spec.Needs == impls.NoServer, ZooKeeper: spec.Needs == impls.OneZooKeeper, Replicas: spec.Needs == impls.Replicas, Contract: spec.Declares(), Resends: protocol.ResendsIf(spec.Resends),
 		Servers: spec.Servers, Majority: spec.Needs == impls.MostServers || spec.Needs == impls.Masters, Separate: true, Sends: spec.Sends,
 		Verbs: []string{protocol.Skew, protocol.Reconnect, protocol.Idle}, Workloads: scenarios.WorkloadNames(),
 	}
@@ -59,8 +58,7 @@ func SubjectOf(spec impls.Spec) Subject {
 // TraitsOf are the traits of a foreign client's lock, by its hello and its promises.
 func TraitsOf(hello protocol.Hello, promises []impls.Promise) Traits {
 	t := Traits{
-		Known: true, Leaseless: hello.Leaseless, Permits: hello.Permits, Renews: hello.Renews, Resends: hello.Resends, MinTry: protocol.Duration(hello.MinTryMS), Separate: hello.Separate,
-		Reentrant: hello.Reentrant || slices.Contains(promises, impls.Reentrance), Fair: hello.Fair || slices.Contains(promises, impls.Fairness),
+		Known: true, Contract: impls.Declared(hello.Contract, promises), Resends: hello.Resends, MinTry: protocol.Duration(hello.MinTryMS), Separate: hello.Separate,
 		Library: Library{NoCancel: hello.CannotCancel}, Verbs: hello.Verbs, Workloads: hello.Workloads,
 		OneRequest: hello.OneRequest,
 	}
@@ -126,8 +124,8 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 	}
 	s.Traits = TraitsOf(hello, promises)
 	s.Spec = &impls.Spec{Card: impls.Card{
-		Name: s.Name, Idea: cmp.Or(hello.About, hello.Name), Promises: promises, Leaseless: hello.Leaseless, Permits: hello.Permits, Renews: hello.Renews, Resends: hello.Resends != protocol.ResendsNothing,
-		EndsWithConnection: hello.EndsWithConnection, MinLease: protocol.Duration(hello.MinLeaseMS), Needs: needOf(hello), Servers: s.Traits.Servers,
+		Name: s.Name, Idea: cmp.Or(hello.About, hello.Name), Promises: promises, Contract: hello.Contract, Resends: hello.Resends != protocol.ResendsNothing,
+		MinLease: protocol.Duration(hello.MinLeaseMS), Needs: needOf(hello), Servers: s.Traits.Servers,
 	}}
 	return s, nil
 }

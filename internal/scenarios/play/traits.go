@@ -42,24 +42,20 @@ type Limits map[faults.Capability]string
 
 // Traits are the properties of a lock and its client that a script may need.
 type Traits struct {
-	Known     bool   // false: known only once a client runs
-	NoClock   string // why a client that cannot set its clock has one that cannot be set from outside, either
-	SetClock  bool   // its clock is set from outside: hello does not list skew
-	Local     bool   // the lock lives in its client's process
-	Leaseless bool
-	Permits   int // how many clients may hold the lock at a time; zero: one
+	Known    bool   // false: known only once a client runs
+	NoClock  string // why a client that cannot set its clock has one that cannot be set from outside, either
+	SetClock bool   // its clock is set from outside: hello does not list skew
+	Local    bool   // the lock lives in its client's process
+	history.Contract
 	// Opaque is the lock's service if the tap does not read what clients send to it; empty: the tap does.
 	Opaque    string
 	ZooKeeper bool // the lock's service is a ZooKeeper: it lasts as long as its client's session
 	Replicas  bool // the lock waits for replicas
-	Renews    bool
 	Resends   protocol.Resends
 	MinTry    time.Duration // how long the shortest try of an acquire takes: the library waits by itself
 	Library   Library
-	Servers   int  // number of lock servers; less than two: one
-	Majority  bool // a majority of them is enough
-	Reentrant bool
-	Fair      bool
+	Servers   int      // number of lock servers; less than two: one
+	Majority  bool     // a majority of them is enough
 	Separate  bool     // each lock of a process has connections of its own
 	Verbs     []string // the optional verbs of the protocol that the client knows
 	// OneRequest are the operations, as the protocol calls them, that are one request to a server whose protocol the tap does not read.

@@ -431,7 +431,7 @@ C1  arrives late
 
 // TestReadings: only what can make a difference is tried, and handles come last.
 func TestReadings(t *testing.T) {
-	plain, renews := impls.Spec{}, impls.Spec{Card: impls.Card{Renews: true}}
+	plain, renews := impls.Spec{}, impls.Spec{Card: impls.Card{Contract: history.Contract{Renews: true}}}
 	require.Equal(t, []reproduce.Reading{{}}, reproduce.Readings(plain, newTale("C1", "C2").events))
 	require.Equal(t, []reproduce.Reading{{}, {Handles: true}}, reproduce.Readings(plain, newTale("C1", "C1.b").events))
 	require.Equal(t, []reproduce.Reading{

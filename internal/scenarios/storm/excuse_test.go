@@ -123,7 +123,7 @@ func anomaly(name checker.Name, at int, events []int, clients ...string) checker
 
 var (
 	plain    = Contract{Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner, impls.RenewByOwner, impls.CrashSafety, impls.IgnoresClientTime}}
-	renewing = Contract{Promises: plain.Promises, Renews: true}
+	renewing = Contract{Promises: plain.Promises, Contract: history.Contract{Renews: true}}
 	broken   = Contract{Broken: true}
 )
 

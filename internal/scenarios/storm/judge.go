@@ -21,19 +21,17 @@ const maxAnomalies = 100_000
 type Contract struct {
 	Promises []impls.Promise
 	Broken   bool // known to be: what it does not promise is its bug, and not a limit of what it is for
-	Renews   bool // it prolongs its lease while it is held
-	// EndsWithConnection: the server frees it when its client's connection ends.
-	EndsWithConnection bool
+	history.Contract
 }
 
 // ContractOf is the contract of a lock.
 func ContractOf(spec impls.Spec) Contract {
-	return Contract{spec.Promises, spec.Bug != "", spec.Renews, spec.EndsWithConnection}
+	return Contract{spec.Promises, spec.Bug != "", spec.Declares()}
 }
 
 // Expected is what a storm is measured by, as run.json has it.
 func (c Contract) Expected() record.Expectation {
-	e := record.Expectation{Verdict: checker.Verdict{Kind: checker.Safe}, By: record.ByPromises, Renews: c.Renews, EndsWithConnection: c.EndsWithConnection}
+	e := record.Expectation{Verdict: checker.Verdict{Kind: checker.Safe}, By: record.ByPromises, Contract: c.Contract}
 	if c.Broken {
 		e.Verdict.Kind = checker.Broken
 	}
@@ -45,7 +43,7 @@ func (c Contract) Expected() record.Expectation {
 
 // ContractIn reads a contract back.
 func ContractIn(e record.Expectation) Contract {
-	c := Contract{Broken: e.Verdict.Kind == checker.Broken, Renews: e.Renews, EndsWithConnection: e.EndsWithConnection}
+	c := Contract{Broken: e.Verdict.Kind == checker.Broken, Contract: e.Contract}
 	for _, promise := range e.Promises {
 		c.Promises = append(c.Promises, impls.Promise(promise))
 	}
@@ -57,7 +55,17 @@ func ContractIn(e record.Expectation) Contract {
 // no other breaks a promise, the verdict is unknown: on another host the lock might have shown it as well, or not. So it is if the storm was
 // interrupted before a promise was broken.
 func Conclude(events []history.Event, contract Contract, summary record.Storm) (checker.Verdict, *record.Storm) {
-	return Excuse(checker.Conclude(events, Options()), events, contract, summary)
+	opts := Options()
+	opts.Twice = true // calls overlap all the time
+	return Excuse(checker.Conclude(events, opts), events, contract, summary)
+}
+
+// ByPromises judges a script as Conclude judges a storm: by what the lock promises.
+func ByPromises(events []history.Event, contract Contract, twice bool) checker.Verdict {
+	opts := Options()
+	opts.Twice = twice
+	v, _ := Excuse(checker.Conclude(events, opts), events, contract, record.Storm{})
+	return v
 }
 
 // Options are those of the checker whose verdict Excuse takes.

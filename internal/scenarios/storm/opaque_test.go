@@ -98,7 +98,7 @@ func TestUnreadLeases(t *testing.T) {
 
 // TestBrokenConnections: a lock that ends with its connection is excused from the fault on that ends one.
 func TestBrokenConnections(t *testing.T) {
-	bound := Contract{Promises: plain.Promises, EndsWithConnection: true}
+	bound := Contract{Promises: plain.Promises, Contract: history.Contract{EndsWithConnection: true}}
 	with := func(name checker.Name, client, fault string, from, to int) func(*made) checker.Anomaly {
 		return func(m *made) checker.Anomaly {
 			m.leaseless = true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
 )
@@ -226,7 +227,7 @@ func TestLocksLeftOnSeveralServers(t *testing.T) {
 	for _, eager := range []bool{true, false} {
 		for _, servers := range []int{2, 3} {
 			spec := impls.Spec{
-				Card: impls.Card{Name: "everywhere", Needs: impls.EveryServer, Leaseless: true, Servers: servers},
+				Card: impls.Card{Name: "everywhere", Needs: impls.EveryServer, Contract: history.Contract{Leaseless: true}, Servers: servers},
 				New:  func(env impls.Env, _ impls.Options) impls.Lock { return everywhere{env, eager} },
 			}
 			config := Config{Lock: spec}.Usual()

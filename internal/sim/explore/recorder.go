@@ -110,8 +110,7 @@ func (r *recorder) begin(clients int) {
 func (r *recorder) opens(i int) {
 	card := r.x.config.Lock.Card
 	detail := &history.Detail{
-		Lease: Lease, Contract: history.Contract{Leaseless: card.Leaseless, Permits: card.Permits}, Session: r.x.sessions, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
-		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
+		Lease: Lease, Contract: card.Declares(), Session: r.x.sessions, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
 	}
 	if r.x.serverCount > 1 {
 		detail.Servers = r.x.serverCount

@@ -95,8 +95,7 @@ func (r *recorder) event(e history.Event) {
 func (r *recorder) opens(i int) {
 	card := r.search.Lock.Card
 	d := &history.Detail{
-		Lease: r.search.Lease, Contract: history.Contract{Leaseless: card.Leaseless, Permits: card.Permits}, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
-		Reentrant: slices.Contains(card.Promises, impls.Reentrance), Fair: slices.Contains(card.Promises, impls.Fairness),
+		Lease: r.search.Lease, Contract: card.Declares(), Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
 	}
 	if r.search.Servers > 1 {
 		d.Servers = r.search.Servers

@@ -56,7 +56,8 @@ func decodeObject(line []byte, into any) error {
 	err := json.Unmarshal(line, into)
 	var mistyped *json.UnmarshalTypeError
 	if errors.As(err, &mistyped) && mistyped.Field != "" {
-		return fmt.Errorf("%s is %s, and must be %s", mistyped.Field, valueName(mistyped.Value), kindName(mistyped.Type))
+		field := strings.Replace(mistyped.Field, ".Contract.", ".", 1) // the embedded struct is none of the client's business
+		return fmt.Errorf("%s is %s, and must be %s", field, valueName(mistyped.Value), kindName(mistyped.Type))
 	}
 	return err
 }

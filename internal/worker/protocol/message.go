@@ -4,6 +4,8 @@
 // It owns the messages and both ends of the connection. It must not know a lock or a server.
 package protocol
 
+import "github.com/locklab/locklab/history"
+
 // Version is the newest version of the protocol, and Oldest the oldest that the lab still speaks. Init and hello carry it.
 const (
 	Version = 2
@@ -159,12 +161,8 @@ type Hello struct {
 	// Workloads are the kinds of work that the client knows; none: a counter only.
 	Workloads []string `json:"workloads,omitempty"`
 	// The traits of its lock, as on an impls.Card.
-	Leaseless bool    `json:"leaseless,omitempty"`
-	Permits   int     `json:"permits,omitempty"`
-	Renews    bool    `json:"renews,omitempty"`
-	Resends   Resends `json:"resends,omitempty"`
-	// EndsWithConnection: the server frees the lock when its client's connection ends.
-	EndsWithConnection bool `json:"ends_with_connection,omitempty"`
+	history.Contract
+	Resends Resends `json:"resends,omitempty"`
 	// OneRequest are the operations that are one request to the server and its reply, for breakpoints where the lab does not read the protocol.
 	OneRequest []string `json:"one_request,omitempty"`
 	// MinLeaseMS is the shortest lease with which the lock can keep its promises; zero: any.
@@ -182,7 +180,5 @@ type Hello struct {
 	// ServerCount is how many servers a lock on several is tested with where the scenario does not say; zero: three.
 	ServerCount int `json:"server_count,omitempty"`
 	// Separate: a lock uses the servers and the resource that its open names, and no others.
-	Separate  bool `json:"separate,omitempty"`
-	Reentrant bool `json:"reentrant,omitempty"`
-	Fair      bool `json:"fair,omitempty"`
+	Separate bool `json:"separate,omitempty"`
 }

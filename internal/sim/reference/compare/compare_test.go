@@ -10,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
 )
@@ -121,7 +122,7 @@ func (l *lender) Release(context.Context) (bool, error) { return true, nil }
 func TestTheSearchesAgreeOnCopiesOfWrites(t *testing.T) {
 	t.Parallel()
 	spec := impls.Spec{
-		Card: impls.Card{Name: "lender", Needs: impls.OneServer, Leaseless: true},
+		Card: impls.Card{Name: "lender", Needs: impls.OneServer, Contract: history.Contract{Leaseless: true}},
 		New:  func(env impls.Env, _ impls.Options) impls.Lock { return &lender{env: env} },
 	}
 	for clients, found := range map[int]int{1: 0, 2: 1} {
