@@ -1,9 +1,11 @@
 package reference
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -45,35 +47,52 @@ type input struct {
 }
 
 func (in input) text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d %d %d", in.kind, in.task, in.op)
-	for _, r := range in.replies {
-		fmt.Fprintf(&b, "|%d %s", r.Kind, r.String())
-	}
-	return b.String()
+	return string(appendReplies(fmt.Appendf(nil, "%d %d %d", in.kind, in.task, in.op), in.replies))
 }
 
 // moment is a client after all that it was given, one after the other. Two moments are one only if that was the same, word for word, with
-// the same readings of the client's clock. Nothing is concluded from what the lock remembers.
+// the same readings of the client's clock, or if the lock has declared that it keeps the same. Nothing else is concluded about what it remembers.
 type moment struct {
 	number  int
 	before  *moment
 	client  int
 	given   input
 	shown   reading
-	reads   bool // the lock read a clock
+	reads   bool // the lock read a clock in this step
+	read    bool // what it does may depend on a reading
+	sleeps  bool // something is under way that has slept
+	tokens  int  // that it was given
 	waits   []process.Wait
 	notices []process.Notice
 	main    int  // the task of the latest operation
 	busy    bool // that is under way
 	next    map[string]*edge
+	kept    string  // what the lock has declared that it keeps; empty: nothing
+	rest    *moment // the first one after which it declared the same, if it did
+	twin    *moment // another one after which it did, or what has come of that
 }
 
 // reading is what a client's clocks show, in ms.
 type reading struct {
-	clock int // of both
+	clock int // of both: since the beginning or, if only differences count, since the lock read one
 	ahead int // the wall clock has been set ahead by so much since the beginning
 }
+
+// clocks says what a search knows of the lock: that it reads no clock, that nothing but the differences between readings matter to it, or
+// neither.
+type clocks uint8
+
+const (
+	unread clocks = iota
+	differences
+	absolute
+)
+
+// A search begins again when the lock has turned out to read a clock, or to depend on more than differences.
+var (
+	errReads    = errors.New("the lock reads clocks")
+	errAbsolute = errors.New("the lock depends on what a clock shows, not on differences only")
+)
 
 // edge leads from one moment by an input: to one, or, if the lock read its clock, to one for each time.
 type edge struct {
@@ -93,9 +112,10 @@ type locals struct {
 	spec    impls.Spec
 	opts    impls.Options
 	servers int
+	clocks  clocks
 	count   int
 	starts  map[int]*moment
-	reads   bool // some run read a clock
+	rests   map[string]*moment
 }
 
 // host answers what a lock asks in the middle of a step.
@@ -118,8 +138,11 @@ func (h *host) Monotonic() time.Duration {
 
 func (h *host) Token() string {
 	h.tokens++
-	return fmt.Sprintf("C%d-%d", h.client+1, h.tokens)
+	return token(h.client, strconv.Itoa(h.tokens))
 }
+
+// token is one of a client.
+func token(client int, number string) string { return fmt.Sprintf("C%d-%s", client+1, number) }
 
 // start is a client that has not done anything.
 func (l *locals) start(client int) (*moment, error) {
@@ -147,23 +170,93 @@ func (l *locals) after(m *moment, in input, shown reading) (*moment, error) {
 		m.next[text] = e
 	}
 	e.to[e.place(shown)] = to
-	return to, nil
+	if m.twin != nil {
+		err = l.sample(to, m.twin)
+	}
+	return to, err
 }
 
-// run gives a new process all that the client was given until a moment, and takes down what it waits for then.
+// run has a new process take a client to a moment, and takes down what it waits for then.
 func (l *locals) run(m *moment) (*moment, error) {
-	h := &host{client: m.client}
+	if err := l.execute(m, 0); err != nil {
+		return nil, err
+	}
+	l.count++
+	m.number, m.next = l.count, map[string]*edge{}
+	if m.read && l.clocks == differences {
+		later := *m
+		if err := l.execute(&later, 777_777); err != nil {
+			return nil, err
+		}
+		if later.outcome() != m.outcome() {
+			return nil, errAbsolute
+		}
+	}
+	if m.kept == "" {
+		return m, nil
+	}
+	key := fmt.Sprint(m.client, " ", m.tokens, " ", m.kept)
+	if l.clocks == absolute && m.reads {
+		key += fmt.Sprint(m.shown)
+	}
+	rest := l.rests[key]
+	if rest == nil {
+		l.rests[key] = m
+		rest = m
+	}
+	m.rest = rest
+	if rest != m && rest.twin == nil {
+		return m, l.pair(rest, m)
+	}
+	return m, nil
+}
+
+// pair has a moment stand for another one after which the lock declared the same, and takes that one on as a sample wherever it is taken on.
+func (l *locals) pair(m, twin *moment) error {
+	m.twin = twin
+	for _, e := range m.next {
+		for _, to := range e.to {
+			if err := l.sample(to, twin); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sample takes a twin of the moment before on, by the same step. The same must come of it.
+func (l *locals) sample(m, twin *moment) error {
+	other := &moment{before: twin, client: m.client, given: m.given, shown: m.shown, main: twin.main}
+	if err := l.execute(other, 0); err != nil {
+		return err
+	}
+	l.count++
+	if a, b := m.outcome(), other.outcome(); a != b {
+		return fmt.Errorf("%s declares the same state after two histories, and then goes on in two ways:\n%s\n%s", l.spec.Name, a, b)
+	}
+	if m.kept != "" {
+		return nil
+	}
+	return l.pair(m, other)
+}
+
+// execute gives a new process all that the client was given until a moment. Its clock has begun at a time.
+func (l *locals) execute(m *moment, clock int) error {
+	h := &host{client: m.client, shown: reading{clock: clock}}
 	p := process.New(h)
 	defer p.Close()
 	p.SendSources()
 	p.Rehearse() // the explorer watches for goroutines
 	p.Open("lock", l.spec, l.opts, l.servers)
-	var path []*moment
+	path := []*moment{}
 	for n := m; n.before != nil; n = n.before {
 		path = append(path, n)
 	}
 	for _, n := range slices.Backward(path) {
 		h.shown, h.read = n.shown, false
+		if l.clocks == differences {
+			h.shown.clock += clock
+		}
 		_ = p.Notices()
 		if n.given.kind == call {
 			n.main = p.Call("lock", n.given.op, operation(n.given.op, p.ResourceServer()))
@@ -171,14 +264,48 @@ func (l *locals) run(m *moment) (*moment, error) {
 			p.Resume(n.given.task, process.Input{Replies: n.given.replies, Lost: n.given.kind == lost, Expired: n.given.kind == expired})
 		}
 		if p.Err() != nil {
-			return nil, p.Err()
+			return p.Err()
+		}
+		if n != m && n.reads {
+			clock = h.shown.clock
 		}
 	}
-	l.count++
-	l.reads = l.reads || h.read
-	m.number, m.reads, m.busy, m.next = l.count, h.read, p.Busy(), map[string]*edge{}
-	m.waits, m.notices = p.Waits(), p.Notices()
-	return m, nil
+	m.waits, m.notices, m.busy, m.tokens = p.Waits(), p.Notices(), p.Busy(), h.tokens
+	m.reads, m.read = h.read, h.read || m.before != nil && m.before.read
+	asleep := func(w process.Wait) bool { return w.Kind == process.Sleep }
+	m.sleeps = m.before != nil && m.before.sleeps && (m.busy || len(m.waits) > 0) || slices.ContainsFunc(m.waits, asleep)
+	if err := m.declare(p.Lock("lock"), h); err != nil {
+		return err
+	}
+	if m.reads && l.clocks == unread {
+		return errReads
+	}
+	return nil
+}
+
+// declare asks a lock what it keeps, when nothing of it is under way. A time that it keeps it declares as a difference.
+func (m *moment) declare(lock impls.Lock, h *host) error {
+	keeper, declares := lock.(impls.Keeper)
+	if !declares || m.busy || len(m.waits) > 0 {
+		return nil
+	}
+	m.read, h.read = false, false
+	state := keeper.State()
+	m.read, m.reads = h.read, m.reads || h.read
+	if state != nil && !reflect.TypeOf(state).Comparable() {
+		return fmt.Errorf("what %T declares to keep cannot be compared: %T", lock, state)
+	}
+	m.kept = fmt.Sprintf("%#v", state)
+	return nil
+}
+
+// outcome is all that can be seen of a moment.
+func (m *moment) outcome() string {
+	text := fmt.Sprint(m.busy, m.tokens, m.notices, m.kept)
+	for _, w := range m.waits {
+		text += fmt.Sprintf(" %d %d %d %d %q %v %v %v %v", w.Task, w.Kind, w.Server, w.Conn, w.Commands, w.Length, w.Limit, w.Timer != 0, w.Begun)
+	}
+	return text
 }
 
 // wait is what a task of the client waits for; nil: there is no such task.

@@ -57,24 +57,24 @@ func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, suspicions) {
 	t.Helper()
 	const longest = 150
-	s := &search{Config: config, timed: true, paths: make([]link, 1)}
-	s.locals = locals{spec: config.Lock, servers: config.Servers, starts: map[int]*moment{}}
-	s.locals.opts.Key, s.locals.opts.Lease = lockKey, config.Lease
+	s := newSearch(config, absolute)
 	world, err := s.begin()
 	require.NoError(t, err)
+	at := place{row: s.rowOf(world)}
 	var suspects suspicions
 	for range longest {
-		choices := s.choices(nil, world)
+		choices := s.choices(nil, &at.row)
 		if len(choices) == 0 {
 			break
 		}
 		chosen := choices[dice.IntN(len(choices))]
-		world = world.clone()
-		require.NoError(t, s.make(world, chosen))
-		s.paths = append(s.paths, link{len(s.paths) - 1, chosen})
-		suspects |= world.monitor.suspects
+		next, seen, err := s.step(&at.row, chosen)
+		require.NoError(t, err)
+		s.links = append(s.links, link{at.number, chosen})
+		at = place{row: next, number: int32(len(s.links) - 1)}
+		suspects |= seen
 	}
-	events, err := s.record(place{world: world, number: len(s.paths) - 1}, false)
+	events, err := s.record(s.path(at), false)
 	require.NoError(t, err)
 	return checker.Judge(events, checker.Options{}), suspects
 }

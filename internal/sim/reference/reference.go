@@ -1,8 +1,9 @@
-// Package reference is the slow reference search: it recomputes what package explore says of a lock, by other means. A state is what a
-// sequence of choices leads to. A client is all that it was given, so it is run from the beginning for each new step; nothing is concluded
-// from what a lock remembers. Clients are not exchanged for one another, no order of steps is left out, refused tries are repeated whether
-// anything has changed or not, and time passes to instants of a grid. Two sequences count as one only where everything is exactly the same
-// after them; Config.Every does not even do that.
+// Package reference is the slow reference search: it recomputes what package explore says of a lock, by other means. A state is a row of
+// parts: clients, servers, and what suspicions need to know. A client is all that it was given, so it is run from the beginning for each new
+// step; nothing is concluded from what a lock remembers, unless it declares it (impls.Keeper). A step is made once for all states that are alike in what it reads. No
+// order of steps is left out, refused tries are repeated whether anything has changed or not, and a lock that reads clocks meets a grid of times.
+// Clients count as the same only if the lock's card says that tokens are compared for equality alone; Config.Apart does not even do that.
+// Config.Every goes through every sequence of choices.
 //
 // It owns this search, and plain definitions of what looks wrong. Whether it is, the checker says of the whole history. It shares no code
 // with internal/sim/explore and must not know it.
@@ -43,6 +44,8 @@ type Config struct {
 	States int
 	// Every goes through every sequence of choices, also where another one has led to exactly the same state.
 	Every bool
+	// Apart tells clients apart that differ by their tokens only.
+	Apart bool
 }
 
 // Result is what came of a search.
@@ -68,126 +71,190 @@ const mostDismissed = 2000
 // search is one search.
 type search struct {
 	Config
-	timed    bool // the lock reads clocks
+	kinds    []faults.Kind // that may strike
 	locals   locals
 	result   Result
-	paths    []link // by number; the first is the beginning
-	seen     map[string]bool
-	parts    map[string]int // the parts of states, numbered
-	text     []byte         // of a part
-	list     []choice
 	recorder *recorder // nil, unless a sequence is made again for its history
+	read     bool      // a clock, by the latest step of a lock
 	hashes   bool      // the lock names scripts by their hashes, so it matters which ones a server has
+
+	clients        table[string, clientPart]
+	servers        table[string, serverPart]
+	monitors       table[monitor, monitor]
+	strucks        table[struck, struck]
+	effects        map[inputs]effect
+	aged           struct{ clients, servers map[passing]int32 }
+	orders         []*order
+	names          map[any]int32
+	ends           map[row]bool // whether the lock is stuck in the end
+	strikesServers bool
+
+	waiting [][][]place // by faults and steps
+	links   []link      // by number; the first is the beginning
+	seen    fingerprints
+	// What is used again.
+	text  []byte
+	list  []choice
+	times []int
 }
 
 // link is the last choice of a sequence, and where the sequence before it ends.
 type link struct {
-	before int
+	before int32
 	made   choice
 }
 
 // place is a state that a sequence leads to.
 type place struct {
-	world  *world
-	number int // of its link
-	steps  int
+	row    row
+	number int32 // of its link
+	steps  int32
 }
-
-// errReads: the search begins again, because the lock has turned out to read clocks.
-var errReads = errors.New("the lock reads clocks")
 
 // Search searches.
 func Search(ctx context.Context, config Config) (*Result, error) {
 	config.Servers = max(config.Servers, 1)
-	for timed := false; ; timed = true {
-		s := &search{Config: config, timed: timed, seen: map[string]bool{}, parts: map[string]int{}, paths: make([]link, 1)}
-		s.locals = locals{
-			spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: s.Servers, starts: map[int]*moment{},
-		}
-		s.result.Found, s.result.Dismissed = map[checker.Name]Finding{}, map[checker.Name]int{}
+	for clocks := unread; ; {
+		s := newSearch(config, clocks)
 		err := s.all(ctx)
-		if err == errReads {
-			continue
+		switch {
+		case errors.Is(err, errReads) && s.differ():
+			clocks = differences
+		case errors.Is(err, errReads), errors.Is(err, errAbsolute):
+			clocks = absolute
+		default:
+			s.result.Runs, s.result.Clocks = s.locals.count, clocks != unread
+			return &s.result, err
 		}
-		s.result.Runs, s.result.Clocks = s.locals.count, timed
-		return &s.result, err
 	}
 }
 
-// all expands every state.
+func newSearch(config Config, clocks clocks) *search {
+	s := &search{
+		Config: config, links: make([]link, 1), seen: newFingerprints(), effects: map[inputs]effect{}, names: map[any]int32{}, ends: map[row]bool{},
+		clients: newTable[string, clientPart](), servers: newTable[string, serverPart](), monitors: newTable[monitor, monitor](),
+		strucks: newTable[struck, struck](), orders: orders(config.Clients, config.Lock.EqualTokens && !config.Apart),
+	}
+	s.aged.clients, s.aged.servers = map[passing]int32{}, map[passing]int32{}
+	s.locals = locals{
+		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, clocks: clocks,
+		starts: map[int]*moment{}, rests: map[string]*moment{},
+	}
+	s.result.Found, s.result.Dismissed = map[checker.Name]Finding{}, map[checker.Name]int{}
+	for kind, n := range config.Budget {
+		if n > 0 {
+			s.kinds = append(s.kinds, kind)
+			s.strikesServers = s.strikesServers || kind.OnServer()
+		}
+	}
+	slices.Sort(s.kinds)
+	return s
+}
+
+// differ says whether the clocks of clients are right, so that only differences between what they show may matter.
+func (s *search) differ() bool {
+	clocks := []faults.Kind{faults.ClockAhead, faults.ClockBehind, faults.StepAhead, faults.StepBack}
+	return s.ClockRate == 0 && !slices.ContainsFunc(clocks, func(k faults.Kind) bool { return s.place(k) >= 0 })
+}
+
+// all expands every state: those after the fewest faults first, and of these those after the fewest steps.
 func (s *search) all(ctx context.Context) error {
 	first, err := s.begin()
 	if err != nil {
 		return err
 	}
-	waiting := []place{{world: first}}
-	for len(waiting) > 0 {
-		var at place
-		if last := len(waiting) - 1; s.Every {
-			at, waiting = waiting[last], waiting[:last] // few are kept
-		} else {
-			at, waiting = waiting[0], waiting[1:] // the shortest come first
-		}
-		if s.result.States++; s.States > 0 && s.result.States > s.States {
-			s.result.Limit = fmt.Sprintf("%d states", s.States)
-			break
-		}
-		if s.result.States%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if waiting, err = s.expand(at, waiting); err != nil {
-			return err
-		}
-		if s.locals.reads && !s.timed {
-			return errReads
+	s.waiting = make([][][]place, s.Most+1)
+	s.await(place{row: s.rowOf(first)})
+	for spent := range s.waiting {
+		for steps := 0; steps < len(s.waiting[spent]); steps++ {
+			for _, at := range s.waiting[spent][steps] {
+				if s.result.States++; s.States > 0 && s.result.States > s.States {
+					s.result.Limit = fmt.Sprintf("%d states", s.States)
+					return nil
+				}
+				if s.result.States%1024 == 0 && ctx.Err() != nil {
+					return ctx.Err()
+				}
+				if err := s.expand(at); err != nil {
+					return err
+				}
+			}
+			s.waiting[spent][steps] = nil
 		}
 	}
 	return nil
 }
 
+// await has a state be expanded in its turn.
+func (s *search) await(at place) {
+	by := &s.waiting[s.strucks.list[at.row.struck].all]
+	for int(at.steps) >= len(*by) {
+		*by = append(*by, nil)
+	}
+	(*by)[at.steps] = append((*by)[at.steps], at)
+}
+
 // expand makes every choice that there is in a state.
-func (s *search) expand(at place, waiting []place) ([]place, error) {
-	s.list = s.choices(s.list[:0], at.world)
-	for _, c := range s.list {
-		next := at.world.clone()
-		if err := s.make(next, c); err != nil {
-			return nil, err
+func (s *search) expand(at place) error {
+	s.list = s.choices(s.list[:0], &at.row)
+	for _, o := range s.list {
+		next, suspects, err := s.step(&at.row, o)
+		if err != nil {
+			return err
 		}
-		steps := place{world: next, number: len(s.paths), steps: at.steps + 1}
-		s.paths = append(s.paths, link{at.number, c})
-		if err := s.ask(steps, next.monitor.suspects, false); err != nil {
-			return nil, err
+		to := place{row: next, number: int32(len(s.links)), steps: at.steps + 1}
+		s.links = append(s.links, link{at.number, o})
+		if err := s.ask(to, suspects, false); err != nil {
+			return err
 		}
-		next.monitor.suspects = 0
-		if !s.Every {
-			key := s.key(next)
-			if s.seen[key] {
-				s.paths = s.paths[:len(s.paths)-1]
-				continue
-			}
-			s.seen[key] = true
+		if !s.Every && !s.seen.add(s.same(&next)) {
+			s.links = s.links[:to.number]
+			continue
 		}
-		waiting = append(waiting, steps)
+		s.await(to)
 	}
-	if s.ended(at.world) {
-		return waiting, s.judgeEnd(at)
+	if s.ended(&at.row) {
+		return s.judgeEnd(at)
 	}
-	return waiting, nil
+	return nil
+}
+
+// ended says whether no client will do anything any more unless time passes.
+func (s *search) ended(r *row) bool {
+	for i := range s.Clients {
+		if !s.clients.list[r.clients[i]].over {
+			return false
+		}
+	}
+	return true
+}
+
+// path are the choices that lead to a place.
+func (s *search) path(at place) (path []choice) {
+	for n := at.number; n != 0; n = s.links[n].before {
+		path = append(path, s.links[n].made)
+	}
+	slices.Reverse(path)
+	return path
 }
 
 // ask has the checker judge the history that leads to a place, if it looks as if it showed something that is not known yet.
 func (s *search) ask(at place, suspects suspicions, trial bool) error {
+	if suspects == 0 {
+		return nil
+	}
+	spent := s.strucks.list[at.row.struck].all
 	var open []checker.Name
 	for _, name := range suspects.names() {
 		found, known := s.result.Found[name]
-		if (!known || found.Faults > at.world.spent) && s.result.Dismissed[name] < mostDismissed {
+		if (!known || found.Faults > spent) && s.result.Dismissed[name] < mostDismissed {
 			open = append(open, name)
 		}
 	}
 	if len(open) == 0 {
 		return nil
 	}
-	events, err := s.record(at, trial)
+	events, err := s.record(s.path(at), trial)
 	if err != nil {
 		return err
 	}
@@ -205,8 +272,8 @@ func (s *search) ask(at place, suspects suspicions, trial bool) error {
 		if trial && name != checker.StuckLock {
 			continue // there is a client more
 		}
-		if found, known := s.result.Found[name]; !known || found.Faults > at.world.spent {
-			s.result.Found[name] = Finding{Faults: at.world.spent, Steps: at.steps, Events: events}
+		if found, known := s.result.Found[name]; !known || found.Faults > spent {
+			s.result.Found[name] = Finding{Faults: spent, Steps: int(at.steps), Events: events}
 		}
 	}
 	return nil
