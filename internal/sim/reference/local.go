@@ -88,9 +88,10 @@ const (
 	absolute
 )
 
-// A search begins again when the lock has turned out to read a clock, or to depend on more than differences.
+// A search begins again when the lock has turned out to read a clock, to depend on more than differences, or to say how long it is held.
 var (
 	errReads    = errors.New("the lock reads clocks")
+	errLimits   = errors.New("the lock limits its holds")
 	errAbsolute = errors.New("the lock depends on what a clock shows, not on differences only")
 )
 
@@ -113,6 +114,7 @@ type locals struct {
 	opts    impls.Options
 	servers int
 	clocks  clocks
+	limits  bool // the lock limits its holds
 	count   int
 	starts  map[int]*moment
 	rests   map[string]*moment
@@ -274,6 +276,10 @@ func (l *locals) execute(m *moment, clock int) error {
 	m.reads, m.read = h.read, h.read || m.before != nil && m.before.read
 	asleep := func(w process.Wait) bool { return w.Kind == process.Sleep }
 	m.sleeps = m.before != nil && m.before.sleeps && (m.busy || len(m.waits) > 0) || slices.ContainsFunc(m.waits, asleep)
+	limited := func(n process.Notice) bool { return n.Kind == process.Renewed || n.Answer.Limited }
+	if !l.limits && slices.ContainsFunc(m.notices, limited) {
+		return errLimits
+	}
 	if err := m.declare(p.Lock("lock"), h); err != nil {
 		return err
 	}

@@ -53,8 +53,7 @@ type monitor struct {
 	challenger claim // it has replaced the owner's value, and has not been told yet
 	charges    charges
 	clients    [mostClients]looks
-	turn       int // the client that was told last that it has the lock; negative: nobody
-	turnOver   bool
+	turn       int // the client that was told last that it has the lock, or nobody, or over
 	fence      int64
 	acked      int   // how many updates were acknowledged
 	greatest   int64 // of what they had read
@@ -62,7 +61,13 @@ type monitor struct {
 	silent     bool // the owner's release has sent nothing, and nothing has named the lock since
 }
 
-func newMonitor() monitor { return monitor{owner: nobodys, challenger: nobodys, turn: -1} }
+// Turns that are no client's.
+const (
+	nobody = -1 // there has been none
+	over   = -2 // the latest one has ended
+)
+
+func newMonitor() monitor { return monitor{owner: nobodys, challenger: nobodys, turn: nobody} }
 
 func (m *monitor) called(w *world, i int, op history.Op) {
 	c, l := &w.clients[i], &m.clients[i]
@@ -139,7 +144,7 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 func (m *monitor) released(i int, outcome history.Outcome) {
 	l := &m.clients[i]
 	if outcome == history.OK && m.turn == i {
-		m.turnOver = true
+		m.turn = over
 	}
 	own := m.rightful(i)
 	if own && (l.rightful || l.changed) && outcome != history.Unknown {
@@ -160,7 +165,7 @@ func (m *monitor) grant(w *world, i int, a history.Answer) {
 	if !a.Limited || a.Valid > 0 {
 		m.holds(w, i, ms(c.lasts(a.Valid)-history.ExpiryMargin)-c.heard, a.Limited)
 	}
-	m.turn, m.turnOver = i, false
+	m.turn = i
 	if a.Fence != 0 {
 		if a.Fence <= m.fence {
 			m.suspects.add(checker.FenceRegression)
@@ -274,7 +279,7 @@ func (m *monitor) wrote(w *world, i int, request message, r service.Reply) {
 	if request.commands[0][0] == "GET" || !request.names(counterKey) || r.Kind == service.Error {
 		return
 	}
-	if m.turn >= 0 && (m.turn != i || m.turnOver) {
+	if m.turn != nobody && m.turn != i {
 		m.suspects.add(checker.StaleWrite)
 	}
 }

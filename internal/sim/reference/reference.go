@@ -114,10 +114,14 @@ type place struct {
 // Search searches.
 func Search(ctx context.Context, config Config) (*Result, error) {
 	config.Servers = max(config.Servers, 1)
-	for clocks := unread; ; {
+	clocks, limits := unread, false
+	for {
 		s := newSearch(config, clocks)
+		s.locals.limits = limits
 		err := s.all(ctx)
 		switch {
+		case errors.Is(err, errLimits):
+			limits = true
 		case errors.Is(err, errReads) && s.differ():
 			clocks = differences
 		case errors.Is(err, errReads), errors.Is(err, errAbsolute):

@@ -238,11 +238,13 @@ func (s *search) plain(c client, i int) client {
 	if c.phase != releasing {
 		c.called, c.delayed = 0, false
 	}
-	c.called = min(c.called, patience(ms(s.Lease)))
+	if c.called = min(c.called, patience(ms(s.Lease))); c.delayed {
+		c.called = 0
+	}
 	if !c.on {
 		c.ends = never
 	}
-	if c.phase != acquiring && (!c.on || c.idle()) {
+	if !s.locals.limits || c.phase != acquiring && (!c.on || c.idle()) {
 		c.heard = 0
 	}
 	c.heard = min(c.heard, ms(s.Horizon))

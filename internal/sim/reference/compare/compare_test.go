@@ -79,7 +79,7 @@ func TestTheSearchesAgreeOnDrift(t *testing.T) {
 	}
 	for rate, found := range rates {
 		b := Usual()
-		b.Beside, b.States = []faults.Kind{faults.LongHold}, 4_000
+		b.Beside, b.States = []faults.Kind{faults.LongHold}, 20_000
 		b.ClockRate = rate
 		c := find(t, "redisson-watchdog", faults.ClockBehind, b)
 		assert.Empty(t, c.Differences())
