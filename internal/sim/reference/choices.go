@@ -59,7 +59,7 @@ func (s *search) choices(list []choice, r *row) []choice {
 	for i := range s.Clients {
 		list = append(list, s.ofPart(r, i)...)
 	}
-	if s.strikesServers {
+	if slices.Contains(s.onServer, true) && s.strucks.list[r.struck].all < s.Most {
 		w := s.world(r)
 		for i := range w.servers {
 			list = s.faultsAt(list, w, i)

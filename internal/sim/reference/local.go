@@ -110,14 +110,22 @@ func (e *edge) place(shown reading) reading {
 
 // locals are the moments of all clients.
 type locals struct {
-	spec    impls.Spec
-	opts    impls.Options
-	servers int
-	clocks  clocks
-	limits  bool // the lock limits its holds
-	count   int
-	starts  map[int]*moment
-	rests   map[string]*moment
+	spec       impls.Spec
+	opts       impls.Options
+	servers    int
+	clocks     clocks
+	undeclared bool // what the lock declares is not asked for
+	limits     bool // the lock limits its holds
+	count      int
+	starts     map[int]*moment
+	rests      map[string]*moment
+	lives      [2]life
+}
+
+func (l *locals) close() {
+	for i := range l.lives {
+		l.lives[i].end()
+	}
 }
 
 // host answers what a lock asks in the middle of a step.
@@ -180,14 +188,14 @@ func (l *locals) after(m *moment, in input, shown reading) (*moment, error) {
 
 // run has a new process take a client to a moment, and takes down what it waits for then.
 func (l *locals) run(m *moment) (*moment, error) {
+	l.count++
+	m.number, m.next = l.count, map[string]*edge{}
 	if err := l.execute(m, 0); err != nil {
 		return nil, err
 	}
-	l.count++
-	m.number, m.next = l.count, map[string]*edge{}
 	if m.read && l.clocks == differences {
 		later := *m
-		if err := l.execute(&later, 777_777); err != nil {
+		if err := l.execute(&later, 1); err != nil {
 			return nil, err
 		}
 		if later.outcome() != m.outcome() {
@@ -228,13 +236,13 @@ func (l *locals) pair(m, twin *moment) error {
 
 // sample takes a twin of the moment before on, by the same step. The same must come of it.
 func (l *locals) sample(m, twin *moment) error {
-	other := &moment{before: twin, client: m.client, given: m.given, shown: m.shown, main: twin.main}
+	l.count++
+	other := &moment{number: l.count, before: twin, client: m.client, given: m.given, shown: m.shown, main: twin.main}
 	if err := l.execute(other, 0); err != nil {
 		return err
 	}
-	l.count++
 	if a, b := m.outcome(), other.outcome(); a != b {
-		return fmt.Errorf("%s declares the same state after two histories, and then goes on in two ways:\n%s\n%s", l.spec.Name, a, b)
+		return fmt.Errorf("State of %s is the same after two histories, and yet it goes on in two ways; let it return all that the lock keeps:\n%s\n%s", l.spec.Name, a, b)
 	}
 	if m.kept != "" {
 		return nil
@@ -242,22 +250,47 @@ func (l *locals) sample(m, twin *moment) error {
 	return l.pair(m, other)
 }
 
-// execute gives a new process all that the client was given until a moment. Its clock has begun at a time.
-func (l *locals) execute(m *moment, clock int) error {
-	h := &host{client: m.client, shown: reading{clock: clock}}
-	p := process.New(h)
-	defer p.Close()
-	p.SendSources()
-	p.Rehearse() // the explorer watches for goroutines
-	p.Open("lock", l.spec, l.opts, l.servers)
-	path := []*moment{}
-	for n := m; n.before != nil; n = n.before {
-		path = append(path, n)
+// life is a process that has been taken to a moment.
+type life struct {
+	*process.Process
+	host  *host
+	clock int // what it showed when it was read last
+	at    int // the moment's number; 0: there is none yet
+}
+
+func (v *life) end() {
+	if v.at != 0 {
+		v.Close()
 	}
+	*v = life{}
+}
+
+// execute gives a process all that the client was given until a moment: the one of the latest moment, if it goes on from there, or a new one. There are
+// two, whose clocks began at different times.
+func (l *locals) execute(m *moment, which int) error {
+	live := &l.lives[which]
+	path := []*moment{m}
+	if m.before == nil || live.at != m.before.number {
+		live.end()
+		live.clock = which * 777_777
+		live.host = &host{client: m.client, shown: reading{clock: live.clock}}
+		live.Process = process.New(live.host)
+		live.SendSources()
+		live.Rehearse() // the explorer watches for goroutines
+		live.Open("lock", l.spec, l.opts, l.servers)
+		for n := m.before; n != nil; n = n.before {
+			path = append(path, n)
+		}
+	}
+	p, h := live.Process, live.host
+	live.at = m.number
 	for _, n := range slices.Backward(path) {
+		if n.before == nil {
+			continue
+		}
 		h.shown, h.read = n.shown, false
 		if l.clocks == differences {
-			h.shown.clock += clock
+			h.shown.clock += live.clock
 		}
 		_ = p.Notices()
 		if n.given.kind == call {
@@ -269,7 +302,7 @@ func (l *locals) execute(m *moment, clock int) error {
 			return p.Err()
 		}
 		if n != m && n.reads {
-			clock = h.shown.clock
+			live.clock = h.shown.clock
 		}
 	}
 	m.waits, m.notices, m.busy, m.tokens = p.Waits(), p.Notices(), p.Busy(), h.tokens
@@ -280,8 +313,13 @@ func (l *locals) execute(m *moment, clock int) error {
 	if !l.limits && slices.ContainsFunc(m.notices, limited) {
 		return errLimits
 	}
-	if err := m.declare(p.Lock("lock"), h); err != nil {
-		return err
+	if keeper, declares := p.Lock("lock").(impls.Keeper); declares && !l.undeclared && !m.busy && len(m.waits) == 0 {
+		if err := m.declare(keeper.State, h); err != nil {
+			return err
+		}
+	}
+	if m.reads {
+		live.clock = h.shown.clock
 	}
 	if m.reads && l.clocks == unread {
 		return errReads
@@ -289,17 +327,13 @@ func (l *locals) execute(m *moment, clock int) error {
 	return nil
 }
 
-// declare asks a lock what it keeps, when nothing of it is under way. A time that it keeps it declares as a difference.
-func (m *moment) declare(lock impls.Lock, h *host) error {
-	keeper, declares := lock.(impls.Keeper)
-	if !declares || m.busy || len(m.waits) > 0 {
-		return nil
-	}
-	m.read, h.read = false, false
-	state := keeper.State()
+// declare asks a lock what it keeps, while nothing of it is under way. How long ago it read a clock does not matter, then, unless it does so for this.
+func (m *moment) declare(asked func() any, h *host) error {
+	h.read = false
+	state := asked()
 	m.read, m.reads = h.read, m.reads || h.read
 	if state != nil && !reflect.TypeOf(state).Comparable() {
-		return fmt.Errorf("what %T declares to keep cannot be compared: %T", lock, state)
+		return fmt.Errorf("State of the lock returns a %T, which cannot be compared: return a number, a string, or a struct or an array of these", state)
 	}
 	m.kept = fmt.Sprintf("%#v", state)
 	return nil

@@ -160,7 +160,7 @@ func (s *search) step(r *row, o choice) (row, suspicions, error) {
 	case o.kind == passes:
 		next, suspects := s.wait(r, o)
 		return next, suspects, nil
-	case o.kind == strikes && s.kinds[o.fault].OnServer():
+	case o.kind == strikes && s.onServer[o.fault]:
 		w := s.world(r)
 		err := s.make(w, o)
 		return s.rowOf(w), w.monitor.suspects, err

@@ -58,6 +58,8 @@ func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, susp
 	t.Helper()
 	const longest = 150
 	s := newSearch(config, absolute)
+	s.locals.limits = true
+	defer s.locals.close()
 	world, err := s.begin()
 	require.NoError(t, err)
 	at := place{row: s.rowOf(world)}

@@ -2,7 +2,7 @@
 // parts: clients, servers, and what suspicions need to know. A client is all that it was given, so it is run from the beginning for each new
 // step; nothing is concluded from what a lock remembers, unless it declares it (impls.Keeper). A step is made once for all states that are alike in what it reads. No
 // order of steps is left out, refused tries are repeated whether anything has changed or not, and a lock that reads clocks meets a grid of times.
-// Clients count as the same only if the lock's card says that tokens are compared for equality alone; Config.Apart does not even do that.
+// Clients count as the same only if the lock's card says that tokens are compared for equality alone; with Unreduced not even then.
 // Config.Every goes through every sequence of choices.
 //
 // It owns this search, and plain definitions of what looks wrong. Whether it is, the checker says of the whole history. It shares no code
@@ -20,6 +20,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sim/redis"
 )
 
 // Config says what to search, and within which bounds.
@@ -44,8 +45,14 @@ type Config struct {
 	States int
 	// Every goes through every sequence of choices, also where another one has led to exactly the same state.
 	Every bool
-	// Apart tells clients apart that differ by their tokens only.
-	Apart bool
+	Unreduced
+}
+
+// Unreduced switches off what makes states fewer, for tests: the answers are the same.
+type Unreduced struct {
+	Apart      bool // clients are told apart that differ by their tokens only
+	Undeclared bool // two pasts are told apart after which the lock declares that it keeps the same
+	Dated      bool // it counts what a clock shows, also where only differences matter
 }
 
 // Result is what came of a search.
@@ -72,22 +79,23 @@ const mostDismissed = 2000
 type search struct {
 	Config
 	kinds    []faults.Kind // that may strike
+	onServer []bool        // those that strike servers
+	fresh    *redis.Server
 	locals   locals
 	result   Result
 	recorder *recorder // nil, unless a sequence is made again for its history
 	read     bool      // a clock, by the latest step of a lock
 	hashes   bool      // the lock names scripts by their hashes, so it matters which ones a server has
 
-	clients        table[string, clientPart]
-	servers        table[string, serverPart]
-	monitors       table[monitor, monitor]
-	strucks        table[struck, struck]
-	effects        map[inputs]effect
-	aged           struct{ clients, servers map[passing]int32 }
-	orders         []*order
-	names          map[any]int32
-	ends           map[row]bool // whether the lock is stuck in the end
-	strikesServers bool
+	clients  table[string, clientPart]
+	servers  table[string, serverPart]
+	monitors table[monitor, monitor]
+	strucks  table[struck, struck]
+	effects  map[inputs]effect
+	aged     struct{ clients, servers map[passing]int32 }
+	orders   []*order
+	names    map[any]int32
+	ends     map[row]bool // whether the lock is stuck in the end
 
 	waiting [][][]place // by faults and steps
 	links   []link      // by number; the first is the beginning
@@ -119,6 +127,7 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 		s := newSearch(config, clocks)
 		s.locals.limits = limits
 		err := s.all(ctx)
+		s.locals.close()
 		switch {
 		case errors.Is(err, errLimits):
 			limits = true
@@ -135,30 +144,32 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 
 func newSearch(config Config, clocks clocks) *search {
 	s := &search{
-		Config: config, links: make([]link, 1), seen: newFingerprints(), effects: map[inputs]effect{}, names: map[any]int32{}, ends: map[row]bool{},
+		Config: config, fresh: redis.New(), links: make([]link, 1), seen: newFingerprints(), effects: map[inputs]effect{}, names: map[any]int32{}, ends: map[row]bool{},
 		clients: newTable[string, clientPart](), servers: newTable[string, serverPart](), monitors: newTable[monitor, monitor](),
 		strucks: newTable[struck, struck](), orders: orders(config.Clients, config.Lock.EqualTokens && !config.Apart),
 	}
 	s.aged.clients, s.aged.servers = map[passing]int32{}, map[passing]int32{}
 	s.locals = locals{
-		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, clocks: clocks,
+		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, clocks: clocks, undeclared: config.Undeclared,
 		starts: map[int]*moment{}, rests: map[string]*moment{},
 	}
 	s.result.Found, s.result.Dismissed = map[checker.Name]Finding{}, map[checker.Name]int{}
 	for kind, n := range config.Budget {
 		if n > 0 {
 			s.kinds = append(s.kinds, kind)
-			s.strikesServers = s.strikesServers || kind.OnServer()
 		}
 	}
 	slices.Sort(s.kinds)
+	for _, kind := range s.kinds {
+		s.onServer = append(s.onServer, kind.OnServer())
+	}
 	return s
 }
 
 // differ says whether the clocks of clients are right, so that only differences between what they show may matter.
 func (s *search) differ() bool {
 	clocks := []faults.Kind{faults.ClockAhead, faults.ClockBehind, faults.StepAhead, faults.StepBack}
-	return s.ClockRate == 0 && !slices.ContainsFunc(clocks, func(k faults.Kind) bool { return s.place(k) >= 0 })
+	return s.ClockRate == 0 && !s.Dated && !slices.ContainsFunc(clocks, func(k faults.Kind) bool { return s.place(k) >= 0 })
 }
 
 // all expands every state: those after the fewest faults first, and of these those after the fewest steps.

@@ -214,7 +214,7 @@ func (c *client) passes(d int, paused, busy bool) {
 func (c *client) idle() bool { return !c.at.busy && len(c.at.waits) == 0 }
 
 func (s *search) begin() (*world, error) {
-	w := &world{resource: server{model: redis.New()}, monitor: newMonitor(), lease: ms(s.Lease), leaseless: s.Lock.Leaseless}
+	w := &world{resource: server{model: s.fresh.Clone()}, monitor: newMonitor(), lease: ms(s.Lease), leaseless: s.Lock.Leaseless}
 	for i := range s.Clients {
 		at, err := s.locals.start(i)
 		if err != nil {
@@ -223,7 +223,7 @@ func (s *search) begin() (*world, error) {
 		w.clients = append(w.clients, client{at: at, ends: never})
 	}
 	for range s.Servers {
-		w.servers = append(w.servers, server{model: redis.New()})
+		w.servers = append(w.servers, server{model: s.fresh.Clone()})
 	}
 	return w, nil
 }
