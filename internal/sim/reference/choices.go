@@ -13,17 +13,18 @@ import (
 type kind uint8
 
 const (
-	calls    kind = iota // the client calls its next operation
-	serves               // a server executes the request of a task
-	takes                // the reply reaches the client
-	expires              // a time-out is over
-	wakes                // a sleep is over
-	arrives              // a request arrives that nobody waits for; task is its place
-	passes               // time passes
-	strikes              // a fault
-	notices              // a client that has waited for what is lost waits no more
-	vanishes             // a request that nobody waits for is lost with its connection
-	breaks               // a client learns that the connection has broken by which it waits for a reply
+	calls         kind = iota // the client calls its next operation
+	serves                    // a server executes the request of a task
+	takes                     // the reply reaches the client
+	expires                   // a time-out is over
+	wakes                     // a sleep is over
+	arrives                   // a request arrives that nobody waits for; task is its place
+	passes                    // time passes
+	strikes                   // a fault of a client or its message
+	strikesServer             // one of a server
+	notices                   // a client that has waited for what is lost waits no more
+	vanishes                  // a request that nobody waits for is lost with its connection
+	breaks                    // a client learns that the connection has broken by which it waits for a reply
 )
 
 // choice is one step of the whole.
@@ -59,7 +60,7 @@ func (s *search) choices(list []choice, r *row) []choice {
 	for i := range s.Clients {
 		list = append(list, s.ofPart(r, i)...)
 	}
-	if slices.Contains(s.onServer, true) && s.strucks.list[r.struck].all < s.Most {
+	if k := &s.parts.strucks.list[r.struck]; slices.ContainsFunc(ofServers[:], func(kind faults.Kind) bool { return s.may(k, kind, 1) }) {
 		w := s.world(r)
 		for i := range w.servers {
 			list = s.faultsAt(list, w, i)
@@ -70,14 +71,14 @@ func (s *search) choices(list []choice, r *row) []choice {
 
 // ofPart are the choices of a client. They depend on nothing but it, the faults so far, and whether any time has passed.
 func (s *search) ofPart(r *row, i int) []choice {
-	p := &s.clients.list[r.clients[i]]
+	p := &s.parts.clients.list[r.clients[i]]
 	list, known := p.choices[r.struck]
 	if !known {
-		list = s.ofClient(nil, &p.client, i)
-		if p.mayReleaseAgain() {
+		list = s.ofClient(nil, &p.c, i)
+		if p.c.mayReleaseAgain() {
 			list = append(list, choice{kind: calls, client: uint8(i), again: true})
 		}
-		list = s.faultsOf(list, &p.client, i, s.strucks.list[r.struck])
+		list = s.faultsOf(list, &p.c, i, s.parts.strucks.list[r.struck])
 		p.choices[r.struck] = list
 	}
 	return list
@@ -189,8 +190,11 @@ func (s *search) faultsOf(list []choice, c *client, i int, k struck) []choice {
 // waitsInVain says whether a task waits for what is lost. Only an operation without a time-out of its own does so for long.
 func (c *client) waitsInVain(task int) bool { return c.deaf && c.at.busy && task == c.at.main }
 
+// ofServers are the faults of servers.
+var ofServers = [...]faults.Kind{faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver}
+
 func (s *search) faultsAt(list []choice, w *world, i int) []choice {
-	for _, kind := range []faults.Kind{faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver} {
+	for _, kind := range ofServers {
 		may := len(w.servers[i].model.State(lockKey).Type) > 0 || len(w.servers[i].model.Expiries()) > 0
 		switch kind {
 		case faults.Restart:
@@ -199,7 +203,7 @@ func (s *search) faultsAt(list []choice, w *world, i int) []choice {
 			may = w.servers[i].behind != nil
 		}
 		if may && s.may(&w.struck, kind, 1) {
-			list = append(list, choice{kind: strikes, client: uint8(i), fault: uint8(s.place(kind))})
+			list = append(list, choice{kind: strikesServer, client: uint8(i), fault: uint8(s.place(kind))})
 		}
 	}
 	return list
@@ -243,18 +247,18 @@ func (s *search) ofTime(list []choice, r *row) []choice {
 	var pausing uint8
 	var either []int
 	for i := range s.Clients {
-		p := &s.clients.list[r.clients[i]]
+		p := &s.parts.clients.list[r.clients[i]]
 		switch {
 		case p.soon:
 			return list
-		case p.paused || !p.main && !p.beside:
-		case p.beside, !p.busy && !p.user:
+		case p.c.paused || !p.main && !p.beside:
+		case p.beside, !p.c.busy && !p.user:
 			pausing |= 1 << i
-		case !p.busy:
+		case !p.c.busy:
 			either = append(either, i)
 		}
 	}
-	k := &s.strucks.list[r.struck]
+	k := &s.parts.strucks.list[r.struck]
 	for set := range 1 << len(either) {
 		o := choice{kind: passes, paused: pausing}
 		for at, i := range either {
@@ -280,32 +284,32 @@ func (s *search) ofTime(list []choice, r *row) []choice {
 // passes, unless clocks drift. A lock that reads clocks sees more: quarters of a lease since it did, or since the beginning.
 func (s *search) instants(r *row, paused uint8) []int {
 	limit, coming := ms(s.Horizon), false
-	list := s.times[:0]
+	list := s.scratch.times[:0]
 	add := func(t int) {
 		if t > 0 {
 			list, coming = append(list, t), true
 		}
 	}
 	for i := range s.Clients {
-		p := &s.clients.list[r.clients[i]]
+		p := &s.parts.clients.list[r.clients[i]]
 		for _, t := range p.times {
 			add(t)
 		}
-		if !p.paused && paused>>i&1 == 0 {
+		if !p.c.paused && paused>>i&1 == 0 {
 			limit = min(limit, p.due)
 		}
-		limit = min(limit, ms(s.Horizon)-p.slept)
+		limit = min(limit, ms(s.Horizon)-p.c.slept)
 		if s.locals.clocks == differences {
-			limit = min(limit, ms(s.Horizon)-p.age)
+			limit = min(limit, ms(s.Horizon)-p.c.age)
 		}
-		coming = coming || s.locals.clocks == absolute && (p.ops > 0 || s.ClockRate != 0)
+		coming = coming || s.locals.clocks == absolute && (p.c.ops > 0 || s.ClockRate != 0)
 	}
 	for i := range s.Servers {
-		for _, t := range s.servers.list[r.servers[i]].times {
+		for _, t := range s.parts.servers.list[r.servers[i]].times {
 			add(t)
 		}
 	}
-	if end := s.monitors.list[r.monitor].owner.ends; end != never {
+	if end := s.parts.monitors.list[r.monitor].owner.ends; end != never {
 		around(add, end)
 	}
 	grid := func(since int) {
@@ -318,12 +322,12 @@ func (s *search) instants(r *row, paused uint8) []int {
 		grid(int(r.now))
 	}
 	for i := range s.Clients {
-		if p := &s.clients.list[r.clients[i]]; s.locals.clocks == differences && p.at.read {
-			grid(p.age)
+		if p := &s.parts.clients.list[r.clients[i]]; s.locals.clocks == differences && p.c.at.read {
+			grid(p.c.age)
 		}
 	}
 	slices.Sort(list)
-	s.times = list
+	s.scratch.times = list
 	list = slices.Compact(list)
 	if beyond, _ := slices.BinarySearch(list, limit+1); beyond < len(list) {
 		list = list[:beyond]

@@ -18,13 +18,13 @@ func (s *search) judgeEnd(at place) error {
 	}
 	key := at.row
 	key.monitor, key.resource, key.struck = 0, 0, 0
-	stuck, known := s.ends[key]
+	stuck, known := s.reached.ends[key]
 	if !known {
 		var err error
 		if stuck, err = s.stuck(w); err != nil {
 			return err
 		}
-		s.ends[key] = stuck
+		s.reached.ends[key] = stuck
 	}
 	if !stuck {
 		return nil

@@ -206,9 +206,6 @@ func (l *locals) run(m *moment) (*moment, error) {
 		return m, nil
 	}
 	key := fmt.Sprint(m.client, " ", m.tokens, " ", m.kept)
-	if l.clocks == absolute && m.reads {
-		key += fmt.Sprint(m.shown)
-	}
 	rest := l.rests[key]
 	if rest == nil {
 		l.rests[key] = m
@@ -265,77 +262,99 @@ func (v *life) end() {
 	*v = life{}
 }
 
-// execute gives a process all that the client was given until a moment: the one of the latest moment, if it goes on from there, or a new one. There are
-// two, whose clocks began at different times.
+// execute gives a process all that the client was given until a moment: the one of the latest moment, if it goes on from there, or a new one.
+// There are two, whose clocks began at different times.
 func (l *locals) execute(m *moment, which int) error {
 	live := &l.lives[which]
 	path := []*moment{m}
 	if m.before == nil || live.at != m.before.number {
-		live.end()
-		live.clock = which * 777_777
-		live.host = &host{client: m.client, shown: reading{clock: live.clock}}
-		live.Process = process.New(live.host)
-		live.SendSources()
-		live.Rehearse() // the explorer watches for goroutines
-		live.Open("lock", l.spec, l.opts, l.servers)
 		for n := m.before; n != nil; n = n.before {
 			path = append(path, n)
 		}
+		live.end()
+		live.begin(l, m.client, which*777_777)
 	}
-	p, h := live.Process, live.host
 	live.at = m.number
 	for _, n := range slices.Backward(path) {
 		if n.before == nil {
 			continue
 		}
-		h.shown, h.read = n.shown, false
+		live.host.shown, live.host.read = n.shown, false
 		if l.clocks == differences {
-			h.shown.clock += live.clock
+			live.host.shown.clock += live.clock
 		}
-		_ = p.Notices()
-		if n.given.kind == call {
-			n.main = p.Call("lock", n.given.op, operation(n.given.op, p.ResourceServer()))
-		} else {
-			p.Resume(n.given.task, process.Input{Replies: n.given.replies, Lost: n.given.kind == lost, Expired: n.given.kind == expired})
-		}
-		if p.Err() != nil {
-			return p.Err()
-		}
-		if n != m && n.reads {
-			live.clock = h.shown.clock
-		}
-	}
-	m.waits, m.notices, m.busy, m.tokens = p.Waits(), p.Notices(), p.Busy(), h.tokens
-	m.reads, m.read = h.read, h.read || m.before != nil && m.before.read
-	asleep := func(w process.Wait) bool { return w.Kind == process.Sleep }
-	m.sleeps = m.before != nil && m.before.sleeps && (m.busy || len(m.waits) > 0) || slices.ContainsFunc(m.waits, asleep)
-	limited := func(n process.Notice) bool { return n.Kind == process.Renewed || n.Answer.Limited }
-	if !l.limits && slices.ContainsFunc(m.notices, limited) {
-		return errLimits
-	}
-	if keeper, declares := p.Lock("lock").(impls.Keeper); declares && !l.undeclared && !m.busy && len(m.waits) == 0 {
-		if err := m.declare(keeper.State, h); err != nil {
+		if err := live.give(n); err != nil {
 			return err
 		}
+		if n != m && n.reads {
+			live.clock = live.host.shown.clock
+		}
+	}
+	return l.note(m, live)
+}
+
+// note takes down what a process waits for, and what it has reported and read.
+func (l *locals) note(m *moment, live *life) error {
+	m.waits, m.notices, m.busy, m.tokens = live.Waits(), live.Notices(), live.Busy(), live.host.tokens
+	m.reads, m.read = live.host.read, live.host.read || m.before != nil && m.before.read
+	asleep := func(w process.Wait) bool { return w.Kind == process.Sleep }
+	m.sleeps = m.before != nil && m.before.sleeps && !m.idle() || slices.ContainsFunc(m.waits, asleep)
+	if err := l.declared(m, live); err != nil {
+		return err
 	}
 	if m.reads {
-		live.clock = h.shown.clock
+		live.clock = live.host.shown.clock
 	}
-	if m.reads && l.clocks == unread {
+	limited := func(n process.Notice) bool { return n.Kind == process.Renewed || n.Answer.Limited }
+	switch {
+	case m.reads && l.clocks == unread:
 		return errReads
+	case !l.limits && slices.ContainsFunc(m.notices, limited):
+		return errLimits
 	}
 	return nil
 }
 
-// declare asks a lock what it keeps, while nothing of it is under way. How long ago it read a clock does not matter, then, unless it does so for this.
-func (m *moment) declare(asked func() any, h *host) error {
-	h.read = false
-	state := asked()
-	m.read, m.reads = h.read, m.reads || h.read
+// begin makes a new process, whose clock shows that.
+func (v *life) begin(l *locals, client, clock int) {
+	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}}
+	v.Process = process.New(v.host)
+	v.SendSources()
+	v.Rehearse() // the explorer watches for goroutines
+	v.Open("lock", l.spec, l.opts, l.servers)
+}
+
+// give gives the process what its client was given last.
+func (v *life) give(m *moment) error {
+	_ = v.Notices()
+	if m.given.kind == call {
+		m.main = v.Call("lock", m.given.op, operation(m.given.op, v.ResourceServer()))
+	} else {
+		v.Resume(m.given.task, process.Input{Replies: m.given.replies, Lost: m.given.kind == lost, Expired: m.given.kind == expired})
+	}
+	return v.Err()
+}
+
+// idle says whether nothing of the client is under way: no operation, and no task.
+func (m *moment) idle() bool { return !m.busy && len(m.waits) == 0 }
+
+// declared asks a lock what it keeps, if it says so, while nothing of it is under way. How long ago it read a clock does not matter, then,
+// unless it does so for this.
+func (l *locals) declared(m *moment, v *life) error {
+	keeper, declares := v.Lock("lock").(impls.Keeper)
+	if !declares || l.undeclared || !m.idle() {
+		return nil
+	}
+	v.host.read = false
+	state := keeper.State()
+	m.read, m.reads = v.host.read, m.reads || v.host.read
 	if state != nil && !reflect.TypeOf(state).Comparable() {
-		return fmt.Errorf("State of the lock returns a %T, which cannot be compared: return a number, a string, or a struct or an array of these", state)
+		return fmt.Errorf("State of %s returns a %T, which cannot be compared: return a number, a string, or a struct or an array of these", l.spec.Name, state)
 	}
 	m.kept = fmt.Sprintf("%#v", state)
+	if l.clocks == absolute && v.host.read {
+		m.kept += fmt.Sprint(m.shown)
+	}
 	return nil
 }
 

@@ -21,7 +21,7 @@ type row struct {
 
 // clientPart is a client, and what is asked of one again and again.
 type clientPart struct {
-	client
+	c            client
 	main, beside bool               // see ready
 	user         bool               // it is its user's turn
 	soon         bool               // some message of its arrives before time passes
@@ -36,6 +36,28 @@ type clientPart struct {
 type serverPart struct {
 	server
 	times []int
+}
+
+// parts are those of all states, and what is known of them.
+type parts struct {
+	clients  table[string, clientPart]
+	servers  table[string, serverPart]
+	monitors table[monitor, monitor]
+	strucks  table[struck, struck]
+	effects  map[inputs]effect
+	aged     struct{ clients, servers map[passing]int32 }
+	orders   []*order
+	names    map[any]int32 // what parts are called under orders
+}
+
+func newParts(config Config) parts {
+	p := parts{
+		clients: newTable[string, clientPart](), servers: newTable[string, serverPart](), monitors: newTable[monitor, monitor](),
+		strucks: newTable[struck, struck](), effects: map[inputs]effect{}, names: map[any]int32{},
+		orders: orders(config.Clients, config.Lock.EqualTokens && !config.Without.Apart),
+	}
+	p.aged.clients, p.aged.servers = map[passing]int32{}, map[passing]int32{}
+	return p
 }
 
 // table numbers parts.
@@ -66,14 +88,14 @@ func of[P comparable](t *table[P, P], part P) int32 {
 // world is what a state's number stand for.
 func (s *search) world(r *row) *world {
 	w := &world{
-		now: int(r.now), lease: ms(s.Lease), leaseless: s.Lock.Leaseless, resource: s.servers.list[r.resource].server,
-		struck: s.strucks.list[r.struck], monitor: s.monitors.list[r.monitor],
+		now: int(r.now), lease: ms(s.Lease), leaseless: s.Lock.Leaseless, resource: s.parts.servers.list[r.resource].server,
+		struck: s.parts.strucks.list[r.struck], monitor: s.parts.monitors.list[r.monitor],
 	}
 	for i := range s.Clients {
-		w.clients = append(w.clients, s.clients.list[r.clients[i]].clone())
+		w.clients = append(w.clients, s.parts.clients.list[r.clients[i]].c.clone())
 	}
 	for i := range s.Servers {
-		w.servers = append(w.servers, s.servers.list[r.servers[i]].server)
+		w.servers = append(w.servers, s.parts.servers.list[r.servers[i]].server)
 	}
 	return w
 }
@@ -89,17 +111,17 @@ func (s *search) rowOf(w *world) (r row) {
 	for i := range w.servers {
 		r.servers[i] = s.serverOf(w.servers[i])
 	}
-	r.resource, r.monitor, r.struck = s.serverOf(w.resource), s.monitorOf(w.monitor), of(&s.strucks, w.struck)
+	r.resource, r.monitor, r.struck = s.serverOf(w.resource), s.monitorOf(w.monitor), of(&s.parts.strucks, w.struck)
 	return r
 }
 
 func (s *search) clientOf(c client, i int) int32 {
 	c = s.plain(c, i)
-	s.text = c.appendTo(append(s.text[:0], byte(i)), c.at.number)
-	if n, known := s.clients.numbers[string(s.text)]; known {
+	s.scratch.text = c.appendTo(append(s.scratch.text[:0], byte(i)), c.at.number)
+	if n, known := s.parts.clients.numbers[string(s.scratch.text)]; known {
 		return n
 	}
-	p := clientPart{client: c.clone(), due: never, choices: map[int32][]choice{}, over: s.over(&c), late: c.late(ms(s.Lease))}
+	p := clientPart{c: c.clone(), due: never, choices: map[int32][]choice{}, over: s.over(&c), late: c.late(ms(s.Lease))}
 	p.main, p.beside = s.ready(&c)
 	p.user = !c.at.busy && (c.phase == holding || c.phase == worked)
 	for _, m := range c.travel {
@@ -119,31 +141,31 @@ func (s *search) clientOf(c client, i int) int32 {
 	if c.on {
 		p.seen |= 2
 	}
-	return s.clients.add(string(s.text), p)
+	return s.parts.clients.add(string(s.scratch.text), p)
 }
 
 func (s *search) serverOf(v server) int32 {
-	s.text = v.appendTo(s.text[:0])
-	if n, known := s.servers.numbers[string(s.text)]; known {
+	s.scratch.text = v.appendTo(s.scratch.text[:0])
+	if n, known := s.parts.servers.numbers[string(s.scratch.text)]; known {
 		return n
 	}
 	p := serverPart{server: v}
 	for _, left := range v.model.Expiries() {
 		around(func(t int) { p.times = append(p.times, t) }, ms(left))
 	}
-	return s.servers.add(string(s.text), p)
+	return s.parts.servers.add(string(s.scratch.text), p)
 }
 
 func (s *search) monitorOf(m monitor) int32 {
 	m.suspects = 0
-	return of(&s.monitors, m)
+	return of(&s.parts.monitors, m)
 }
 
 // inputs are all that a step of a client depends on: what it is, the client, the server that it asks, the monitor, what is seen of the other
 // clients, and the time if it reads a clock that shows more than a difference.
 type inputs struct {
 	choice                       choice
-	client, server, monitor, now int32
+	client, server, monitor, now int32 // of the time one more; 0: it does not matter
 	seen                         uint16
 }
 
@@ -160,7 +182,7 @@ func (s *search) step(r *row, o choice) (row, suspicions, error) {
 	case o.kind == passes:
 		next, suspects := s.wait(r, o)
 		return next, suspects, nil
-	case o.kind == strikes && s.onServer[o.fault]:
+	case o.kind == strikesServer:
 		w := s.world(r)
 		err := s.make(w, o)
 		return s.rowOf(w), w.monitor.suspects, err
@@ -174,13 +196,13 @@ func (s *search) step(r *row, o choice) (row, suspicions, error) {
 	}
 	for k := range s.Clients {
 		if k != int(i) {
-			key.seen |= uint16(s.clients.list[r.clients[k]].seen) << (2 * k)
+			key.seen |= uint16(s.parts.clients.list[r.clients[k]].seen) << (2 * k)
 		}
 	}
-	e, known := s.effects[key]
+	e, known := s.parts.effects[key]
 	if e.timed {
-		key.now = r.now
-		e, known = s.effects[key]
+		key.now = 1 + r.now
+		e, known = s.parts.effects[key]
 	}
 	if !known {
 		var whole *row
@@ -191,23 +213,23 @@ func (s *search) step(r *row, o choice) (row, suspicions, error) {
 			return *whole, e.suspects, nil
 		}
 		if e.timed {
-			s.effects[key] = e // to know it
-			key.now = r.now
+			s.parts.effects[key] = e // to know it
+			key.now = 1 + r.now
 		}
-		s.effects[key] = e
+		s.parts.effects[key] = e
 	}
 	if next.clients[i], next.monitor = e.client, e.monitor; server != nil {
 		*server = e.server
 	}
 	if o.kind == strikes {
-		next.struck = of(&s.strucks, s.strikes(s.strucks.list[r.struck], o))
+		next.struck = of(&s.parts.strucks, s.strikes(s.parts.strucks.list[r.struck], o))
 	}
 	return next, e.suspects, nil
 }
 
 // asked is the server that a choice of a client is about; nil: there is none.
 func (s *search) asked(r *row, o choice) *int32 {
-	c := &s.clients.list[r.clients[o.client]]
+	c := &s.parts.clients.list[r.clients[o.client]].c
 	server := 0
 	switch {
 	case o.kind == serves, o.kind == strikes && s.kinds[o.fault] == faults.Duplicate:
@@ -226,15 +248,14 @@ func (s *search) asked(r *row, o choice) *int32 {
 // stepAnew makes a choice of a client. One that closes a connection changes a server that it does not ask: then next is the state after it.
 func (s *search) stepAnew(r *row, o choice) (e effect, next *row, err error) {
 	w := s.world(r)
-	s.read = false
 	if err := s.make(w, o); err != nil {
 		return e, nil, err
 	}
 	c, after := &w.clients[o.client], *r
-	e = effect{client: s.clientOf(*c, int(o.client)), monitor: s.monitorOf(w.monitor), suspects: w.monitor.suspects, timed: s.locals.clocks == absolute && s.read}
+	e = effect{client: s.clientOf(*c, int(o.client)), monitor: s.monitorOf(w.monitor), suspects: w.monitor.suspects, timed: s.locals.clocks == absolute && w.read}
 	server := s.asked(&after, o)
 	for i := range w.servers {
-		if number := &after.servers[i]; w.servers[i].model != s.servers.list[*number].model {
+		if number := &after.servers[i]; w.servers[i].model != s.parts.servers.list[*number].model {
 			if *number = s.serverOf(w.servers[i]); number != server {
 				all := s.rowOf(w)
 				return e, &all, nil
@@ -255,31 +276,31 @@ func (s *search) wait(r *row, o choice) (row, suspicions) {
 	next, late := *r, false
 	for i := range s.Clients {
 		key := passing{number: r.clients[i], time: o.time, how: o.paused>>i&1 | o.busy>>i&1<<1}
-		n, known := s.aged.clients[key]
+		n, known := s.parts.aged.clients[key]
 		if !known {
-			c := s.clients.list[r.clients[i]].clone()
+			c := s.parts.clients.list[r.clients[i]].c.clone()
 			c.passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
 			n = s.clientOf(c, i)
-			s.aged.clients[key] = n
+			s.parts.aged.clients[key] = n
 		}
 		next.clients[i] = n
-		late = late || s.clients.list[n].late
+		late = late || s.parts.clients.list[n].late
 	}
 	for i := range s.Servers {
 		key := passing{number: r.servers[i], time: o.time}
-		n, known := s.aged.servers[key]
+		n, known := s.parts.aged.servers[key]
 		if !known {
-			n = s.serverOf(s.servers.list[r.servers[i]].passes(int(o.time)))
-			s.aged.servers[key] = n
+			n = s.serverOf(s.parts.servers.list[r.servers[i]].passes(int(o.time)))
+			s.parts.aged.servers[key] = n
 		}
 		next.servers[i] = n
 	}
-	m := s.monitors.list[r.monitor]
+	m := s.parts.monitors.list[r.monitor]
 	m.passes(int(o.time))
-	if k := s.strikes(s.strucks.list[r.struck], o); o.paused|o.busy != 0 {
-		next.struck = of(&s.strucks, k)
+	if k := s.strikes(s.parts.strucks.list[r.struck], o); o.paused|o.busy != 0 {
+		next.struck = of(&s.parts.strucks, k)
 	}
-	if late && !s.strucks.list[next.struck].hurts {
+	if late && !s.parts.strucks.list[next.struck].hurts {
 		m.hangs()
 	}
 	next.monitor = s.monitorOf(m)

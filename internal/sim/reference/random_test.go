@@ -72,8 +72,8 @@ func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, susp
 		chosen := choices[dice.IntN(len(choices))]
 		next, seen, err := s.step(&at.row, chosen)
 		require.NoError(t, err)
-		s.links = append(s.links, link{at.number, chosen})
-		at = place{row: next, number: int32(len(s.links) - 1)}
+		s.reached.links = append(s.reached.links, link{at.number, chosen})
+		at = place{row: next, number: int32(len(s.reached.links) - 1)}
 		suspects |= seen
 	}
 	events, err := s.record(s.path(at), false)

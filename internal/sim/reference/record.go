@@ -118,9 +118,9 @@ func (r *recorder) choice(w *world, o choice) {
 			}
 		}
 		r.now += duration(int(o.time))
-	case strikes:
+	case strikes, strikesServer:
 		fault, target := r.search.kinds[o.fault], name(int(o.client))
-		if fault.OnServer() {
+		if o.kind == strikesServer {
 			target = r.server(int(o.client))
 		}
 		r.fault(string(fault.Of().Recorded), target, history.PhaseEffective, r.drift(fault))

@@ -53,7 +53,7 @@ func TestReductions(t *testing.T) {
 			c := config(t, test.lock, test.fault)
 			c.Tries = test.tries
 			with := searched(t, c)
-			c.Unreduced = test.without
+			c.Without = test.without
 			without := searched(t, c)
 			assert.Empty(t, with.Limit+without.Limit)
 			assert.Equal(t, fewest(without), fewest(with))
@@ -73,7 +73,7 @@ func TestOrderOfRandomClients(t *testing.T) {
 		c := config(t, "setpx-lua", []faults.Kind{"", faults.Crash, "", faults.Restart}[seed%4])
 		c.Lock, c.States = spec, 4_000
 		with := searched(t, c)
-		c.Apart, c.States = true, 2*c.States
+		c.Without.Apart, c.States = true, 2*c.States
 		if without := searched(t, c); with.Limit+without.Limit == "" {
 			assert.Equal(t, fewest(without), fewest(with), "seed %d, %s", seed, text)
 		}

@@ -2,7 +2,7 @@
 // parts: clients, servers, and what suspicions need to know. A client is all that it was given, so it is run from the beginning for each new
 // step; nothing is concluded from what a lock remembers, unless it declares it (impls.Keeper). A step is made once for all states that are alike in what it reads. No
 // order of steps is left out, refused tries are repeated whether anything has changed or not, and a lock that reads clocks meets a grid of times.
-// Clients count as the same only if the lock's card says that tokens are compared for equality alone; with Unreduced not even then.
+// Clients count as the same only if the lock's card says that tokens are compared for equality alone; with Config.Without not even then.
 // Config.Every goes through every sequence of choices.
 //
 // It owns this search, and plain definitions of what looks wrong. Whether it is, the checker says of the whole history. It shares no code
@@ -44,8 +44,8 @@ type Config struct {
 	// States is how many states may be found; 0: any number.
 	States int
 	// Every goes through every sequence of choices, also where another one has led to exactly the same state.
-	Every bool
-	Unreduced
+	Every   bool
+	Without Unreduced
 }
 
 // Unreduced switches off what makes states fewer, for tests: the answers are the same.
@@ -79,31 +79,26 @@ const mostDismissed = 2000
 type search struct {
 	Config
 	kinds    []faults.Kind // that may strike
-	onServer []bool        // those that strike servers
-	fresh    *redis.Server
 	locals   locals
+	fresh    *redis.Server // that no server is: those at the beginning are copies
+	hashes   bool          // the lock names scripts by their hashes, so it matters which ones a server has
+	recorder *recorder     // nil, unless a sequence is made again for its history
 	result   Result
-	recorder *recorder // nil, unless a sequence is made again for its history
-	read     bool      // a clock, by the latest step of a lock
-	hashes   bool      // the lock names scripts by their hashes, so it matters which ones a server has
+	parts    parts
+	reached  reached
+	scratch  struct { // what is used again
+		text  []byte
+		list  []choice
+		times []int
+	}
+}
 
-	clients  table[string, clientPart]
-	servers  table[string, serverPart]
-	monitors table[monitor, monitor]
-	strucks  table[struck, struck]
-	effects  map[inputs]effect
-	aged     struct{ clients, servers map[passing]int32 }
-	orders   []*order
-	names    map[any]int32
-	ends     map[row]bool // whether the lock is stuck in the end
-
-	waiting [][][]place // by faults and steps
+// reached is what sequences have led to.
+type reached struct {
+	waiting [][][]place // to be expanded, by faults and steps
 	links   []link      // by number; the first is the beginning
 	seen    fingerprints
-	// What is used again.
-	text  []byte
-	list  []choice
-	times []int
+	ends    map[row]bool // whether the lock is stuck in the end
 }
 
 // link is the last choice of a sequence, and where the sequence before it ends.
@@ -143,14 +138,10 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 }
 
 func newSearch(config Config, clocks clocks) *search {
-	s := &search{
-		Config: config, fresh: redis.New(), links: make([]link, 1), seen: newFingerprints(), effects: map[inputs]effect{}, names: map[any]int32{}, ends: map[row]bool{},
-		clients: newTable[string, clientPart](), servers: newTable[string, serverPart](), monitors: newTable[monitor, monitor](),
-		strucks: newTable[struck, struck](), orders: orders(config.Clients, config.Lock.EqualTokens && !config.Apart),
-	}
-	s.aged.clients, s.aged.servers = map[passing]int32{}, map[passing]int32{}
+	s := &search{Config: config, fresh: redis.New(), parts: newParts(config)}
+	s.reached = reached{links: make([]link, 1), seen: newFingerprints(), ends: map[row]bool{}}
 	s.locals = locals{
-		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, clocks: clocks, undeclared: config.Undeclared,
+		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, clocks: clocks, undeclared: config.Without.Undeclared,
 		starts: map[int]*moment{}, rests: map[string]*moment{},
 	}
 	s.result.Found, s.result.Dismissed = map[checker.Name]Finding{}, map[checker.Name]int{}
@@ -160,16 +151,13 @@ func newSearch(config Config, clocks clocks) *search {
 		}
 	}
 	slices.Sort(s.kinds)
-	for _, kind := range s.kinds {
-		s.onServer = append(s.onServer, kind.OnServer())
-	}
 	return s
 }
 
 // differ says whether the clocks of clients are right, so that only differences between what they show may matter.
 func (s *search) differ() bool {
 	clocks := []faults.Kind{faults.ClockAhead, faults.ClockBehind, faults.StepAhead, faults.StepBack}
-	return s.ClockRate == 0 && !s.Dated && !slices.ContainsFunc(clocks, func(k faults.Kind) bool { return s.place(k) >= 0 })
+	return s.ClockRate == 0 && !s.Without.Dated && !slices.ContainsFunc(clocks, func(k faults.Kind) bool { return s.place(k) >= 0 })
 }
 
 // all expands every state: those after the fewest faults first, and of these those after the fewest steps.
@@ -178,11 +166,11 @@ func (s *search) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.waiting = make([][][]place, s.Most+1)
+	s.reached.waiting = make([][][]place, s.Most+1)
 	s.await(place{row: s.rowOf(first)})
-	for spent := range s.waiting {
-		for steps := 0; steps < len(s.waiting[spent]); steps++ {
-			for _, at := range s.waiting[spent][steps] {
+	for spent := range s.reached.waiting {
+		for steps := 0; steps < len(s.reached.waiting[spent]); steps++ {
+			for _, at := range s.reached.waiting[spent][steps] {
 				if s.result.States++; s.States > 0 && s.result.States > s.States {
 					s.result.Limit = fmt.Sprintf("%d states", s.States)
 					return nil
@@ -194,7 +182,7 @@ func (s *search) all(ctx context.Context) error {
 					return err
 				}
 			}
-			s.waiting[spent][steps] = nil
+			s.reached.waiting[spent][steps] = nil
 		}
 	}
 	return nil
@@ -202,7 +190,7 @@ func (s *search) all(ctx context.Context) error {
 
 // await has a state be expanded in its turn.
 func (s *search) await(at place) {
-	by := &s.waiting[s.strucks.list[at.row.struck].all]
+	by := &s.reached.waiting[s.parts.strucks.list[at.row.struck].all]
 	for int(at.steps) >= len(*by) {
 		*by = append(*by, nil)
 	}
@@ -211,19 +199,19 @@ func (s *search) await(at place) {
 
 // expand makes every choice that there is in a state.
 func (s *search) expand(at place) error {
-	s.list = s.choices(s.list[:0], &at.row)
-	for _, o := range s.list {
+	s.scratch.list = s.choices(s.scratch.list[:0], &at.row)
+	for _, o := range s.scratch.list {
 		next, suspects, err := s.step(&at.row, o)
 		if err != nil {
 			return err
 		}
-		to := place{row: next, number: int32(len(s.links)), steps: at.steps + 1}
-		s.links = append(s.links, link{at.number, o})
+		to := place{row: next, number: int32(len(s.reached.links)), steps: at.steps + 1}
+		s.reached.links = append(s.reached.links, link{at.number, o})
 		if err := s.ask(to, suspects, false); err != nil {
 			return err
 		}
-		if !s.Every && !s.seen.add(s.same(&next)) {
-			s.links = s.links[:to.number]
+		if !s.Every && !s.reached.seen.add(s.same(&next)) {
+			s.reached.links = s.reached.links[:to.number]
 			continue
 		}
 		s.await(to)
@@ -237,7 +225,7 @@ func (s *search) expand(at place) error {
 // ended says whether no client will do anything any more unless time passes.
 func (s *search) ended(r *row) bool {
 	for i := range s.Clients {
-		if !s.clients.list[r.clients[i]].over {
+		if !s.parts.clients.list[r.clients[i]].over {
 			return false
 		}
 	}
@@ -246,8 +234,8 @@ func (s *search) ended(r *row) bool {
 
 // path are the choices that lead to a place.
 func (s *search) path(at place) (path []choice) {
-	for n := at.number; n != 0; n = s.links[n].before {
-		path = append(path, s.links[n].made)
+	for n := at.number; n != 0; n = s.reached.links[n].before {
+		path = append(path, s.reached.links[n].made)
 	}
 	slices.Reverse(path)
 	return path
@@ -258,7 +246,7 @@ func (s *search) ask(at place, suspects suspicions, trial bool) error {
 	if suspects == 0 {
 		return nil
 	}
-	spent := s.strucks.list[at.row.struck].all
+	spent := s.parts.strucks.list[at.row.struck].all
 	var open []checker.Name
 	for _, name := range suspects.names() {
 		found, known := s.result.Found[name]

@@ -25,7 +25,7 @@ func (s *search) make(w *world, o choice) error {
 	case passes:
 		s.pass(w, o)
 		return nil
-	case strikes:
+	case strikes, strikesServer:
 		return s.strike(w, o)
 	case notices:
 		return s.notice(w, o)
@@ -133,7 +133,7 @@ func (s *search) give(w *world, i int, in input) error {
 		}
 	}
 	if c.at = after; after.reads {
-		c.age, s.read = 0, true
+		c.age, w.read = 0, true
 	}
 	if err := c.begin(before); err != nil {
 		return err
@@ -337,7 +337,7 @@ func (s *search) strikes(k struck, o choice) struck {
 			k.hurts = k.hurts || kind != faults.Pause && kind != faults.LongHold
 		}
 	}
-	if o.kind == strikes {
+	if o.kind == strikes || o.kind == strikesServer {
 		add(s.kinds[o.fault], 1)
 	}
 	add(faults.Pause, bits.OnesCount8(o.paused))
@@ -352,7 +352,7 @@ func (s *search) place(kind faults.Kind) int { return slices.Index(s.kinds, kind
 func (s *search) strike(w *world, o choice) error {
 	w.struck = s.strikes(w.struck, o)
 	i, task, fault := int(o.client), int(o.task), s.kinds[o.fault]
-	if fault.OnServer() {
+	if o.kind == strikesServer {
 		s.strikeServer(w, i, fault)
 		return nil
 	}

@@ -45,10 +45,10 @@ func permutations(n int) [][]int {
 
 // same is a state that stands for all that are the same but for the order of the clients.
 func (s *search) same(r *row) (least row) {
-	if len(s.orders) == 1 {
+	if len(s.parts.orders) == 1 {
 		return *r
 	}
-	for n, o := range s.orders {
+	for n, o := range s.parts.orders {
 		called := *r
 		for i := range s.Clients {
 			called.clients[o.to[i]] = s.called(&o.clients, r.clients[i], func(n int32) any { return s.clientIn(o, n) })
@@ -88,25 +88,25 @@ func (s *search) called(names *[]int32, part int32, text func(part int32) any) i
 
 // named numbers what parts are called.
 func (s *search) named(text any) int32 {
-	n, known := s.names[text]
+	n, known := s.parts.names[text]
 	if !known {
-		n = int32(len(s.names) + 1)
-		s.names[text] = n
+		n = int32(len(s.parts.names) + 1)
+		s.parts.names[text] = n
 	}
 	return n
 }
 
 func (s *search) clientIn(o *order, n int32) any {
-	c := &s.clients.list[n]
+	c := &s.parts.clients.list[n].c
 	return "c" + o.names.Replace(string(c.appendTo([]byte{byte(o.to[c.at.client])}, s.momentIn(o, c.at))))
 }
 
 func (s *search) serverIn(o *order, n int32) any {
-	return "s" + o.names.Replace(string(s.servers.list[n].appendTo(nil)))
+	return "s" + o.names.Replace(string(s.parts.servers.list[n].appendTo(nil)))
 }
 
 func (s *search) monitorIn(o *order, n int32) any {
-	before := s.monitors.list[n]
+	before := s.parts.monitors.list[n]
 	m := before
 	for _, c := range []*claim{&m.owner, &m.challenger} {
 		if c.value = o.names.Replace(c.value); c.client >= 0 {
@@ -149,7 +149,7 @@ func (s *search) momentIn(o *order, m *moment) int {
 	case known:
 		return n
 	case m.rest == m:
-		n = int(s.named(fmt.Sprint("rest ", o.to[m.client], m.tokens, m.shown, o.names.Replace(m.kept))))
+		n = int(s.named(fmt.Sprint("rest ", o.to[m.client], " ", m.tokens, o.names.Replace(m.kept))))
 	case m.before == nil:
 		n = int(s.named(fmt.Sprint("start ", o.to[m.client])))
 	default:

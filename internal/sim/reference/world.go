@@ -52,6 +52,7 @@ type world struct {
 	resource server
 	struck   struck
 	monitor  monitor
+	read     bool // some lock has read a clock
 
 	lease     int
 	leaseless bool
@@ -210,9 +211,6 @@ func (c *client) passes(d int, paused, busy bool) {
 	}
 }
 
-// idle says whether nothing of the client is under way: no operation, and no task.
-func (c *client) idle() bool { return !c.at.busy && len(c.at.waits) == 0 }
-
 func (s *search) begin() (*world, error) {
 	w := &world{resource: server{model: s.fresh.Clone()}, monitor: newMonitor(), lease: ms(s.Lease), leaseless: s.Lock.Leaseless}
 	for i := range s.Clients {
@@ -244,14 +242,14 @@ func (s *search) plain(c client, i int) client {
 	if !c.on {
 		c.ends = never
 	}
-	if !s.locals.limits || c.phase != acquiring && (!c.on || c.idle()) {
+	if !s.locals.limits || c.phase != acquiring && (!c.on || c.at.idle()) {
 		c.heard = 0
 	}
 	c.heard = min(c.heard, ms(s.Horizon))
 	if holding <= c.phase && c.phase <= releasing {
 		c.tries = 0 // it begins anew with the next round
 	}
-	if c.phase == crashed || c.phase == finished && c.idle() && !c.unsure {
+	if c.phase == crashed || c.phase == finished && c.at.idle() && !c.unsure {
 		c = client{at: s.locals.starts[i], phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections}
 	}
 	if !c.at.read {
