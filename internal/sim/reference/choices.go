@@ -283,7 +283,7 @@ func (s *search) ofTime(list []choice, r *row) []choice {
 // instants are the times that may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, no time
 // passes, unless clocks drift. A lock that reads clocks sees more: quarters of a lease since it did, or since the beginning.
 func (s *search) instants(r *row, paused uint8) []int {
-	limit, coming := ms(s.Horizon), false
+	limit, coming := s.limit(r, paused), false
 	list := s.scratch.times[:0]
 	add := func(t int) {
 		if t > 0 {
@@ -294,13 +294,6 @@ func (s *search) instants(r *row, paused uint8) []int {
 		p := &s.parts.clients.list[r.clients[i]]
 		for _, t := range p.times {
 			add(t)
-		}
-		if !p.c.paused && paused>>i&1 == 0 {
-			limit = min(limit, p.due)
-		}
-		limit = min(limit, ms(s.Horizon)-p.c.slept)
-		if s.locals.clocks == differences {
-			limit = min(limit, ms(s.Horizon)-p.c.age)
 		}
 		coming = coming || s.locals.clocks == absolute && (p.c.ops > 0 || s.ClockRate != 0)
 	}
@@ -313,26 +306,46 @@ func (s *search) instants(r *row, paused uint8) []int {
 		around(add, end)
 	}
 	grid := func(since int) {
-		for t := ms(s.Grid); t <= limit+since && coming; t += ms(s.Grid) {
+		for t := ms(s.Grid); coming && t-since <= limit; t += ms(s.Grid) {
 			add(t - since)
 		}
 	}
 	if s.locals.clocks == absolute {
-		limit -= int(r.now)
 		grid(int(r.now))
 	}
 	for i := range s.Clients {
-		if p := &s.parts.clients.list[r.clients[i]]; s.locals.clocks == differences && p.c.at.read {
-			grid(p.c.age)
+		if c := &s.parts.clients.list[r.clients[i]].c; s.locals.clocks == differences && c.at.read {
+			grid(c.age)
 		}
 	}
 	slices.Sort(list)
 	s.scratch.times = list
 	list = slices.Compact(list)
-	if beyond, _ := slices.BinarySearch(list, limit+1); beyond < len(list) {
-		list = list[:beyond]
+	for len(list) > 0 && list[len(list)-1] > limit {
+		list = list[:len(list)-1]
 	}
 	return list
+}
+
+// limit is how much time may pass: until a client that is not paused waits no more, or until the horizon of one that reads clocks, or sleeps.
+func (s *search) limit(r *row, paused uint8) int {
+	limit, horizon := never, ms(s.Horizon)
+	if s.locals.clocks == absolute {
+		limit = horizon - int(r.now)
+	}
+	for i := range s.Clients {
+		p := &s.parts.clients.list[r.clients[i]]
+		if !p.c.paused && paused>>i&1 == 0 {
+			limit = min(limit, p.due)
+		}
+		if p.c.at.sleeps {
+			limit = min(limit, horizon-p.c.slept)
+		}
+		if s.locals.clocks == differences {
+			limit = min(limit, horizon-p.c.age)
+		}
+	}
+	return limit
 }
 
 // around adds an end, a moment before it and one after, and the last one at which a lease certainly runs.

@@ -105,9 +105,15 @@ func (m *monitor) count(mine claim) {
 
 func (m *monitor) take(c claim) {
 	m.owner, m.challenger = c, nobodys
+	m.left = false
 	for i := range m.clients {
-		m.clients[i].rightful = false
+		m.clients[i].rightful, m.clients[i].after = false, false
 	}
+}
+
+// ghost says whether a claim is of a client that was told that it has not got the lock, and keeps it from another one.
+func (c *claim) ghost(from int) bool {
+	return c.client >= 0 && c.client != from && c.standing == refused && c.ends > 0 && !c.over && !c.dead
 }
 
 // keeps says whether a claim keeps the lock from a client, and its own client has not been told that it has it.

@@ -38,6 +38,8 @@ type charges [len(harms)]uint32
 
 // looks is what a client's operation has seen and done.
 type looks struct {
+	after                    bool // when its acquire was called, the owner had been told that it has not got the lock
+	left                     bool // its acquire was refused by a lock that a release had left in place
 	ghost                    bool // its acquire met the lock of a client that was told that it has not got it
 	kept                     int  // the client, plus 1, for whose acquire its own found the lock kept
 	keptRefused              bool // that acquire has ended without the lock
@@ -58,7 +60,7 @@ type monitor struct {
 	acked      int   // how many updates were acknowledged
 	greatest   int64 // of what they had read
 	hung       bool
-	silent     bool // the owner's release has sent nothing, and nothing has named the lock since
+	left       bool // the owner's release has left the lock in place
 }
 
 // Turns that are no client's.
@@ -74,7 +76,7 @@ func (m *monitor) called(w *world, i int, op history.Op) {
 	switch op {
 	case history.OpAcquire:
 		c.phase = acquiring
-		*l = looks{}
+		*l = looks{after: m.owner.client >= 0 && m.owner.standing == refused}
 	case history.OpWork:
 		c.phase = working
 	case history.OpRelease:
@@ -125,10 +127,15 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 		m.settleKept(i, ok)
 		if ok {
 			m.grant(w, i, a)
-		} else if l.ghost && a.Outcome == history.No {
-			m.suspects.add(checker.GhostLock)
+		} else if a.Outcome == history.No {
+			if l.ghost {
+				m.suspects.add(checker.GhostLock)
+			}
+			if l.left {
+				m.suspects.add(checker.Unreleasable)
+			}
 		}
-		l.ghost = false
+		l.after, l.ghost, l.left = false, false, false
 	case history.OpWork:
 		if ok {
 			if m.acked > 0 && m.greatest >= a.Read {
@@ -148,10 +155,9 @@ func (m *monitor) released(i int, outcome history.Outcome) {
 	}
 	own := m.rightful(i)
 	if own && (l.rightful || l.changed) && outcome != history.Unknown {
-		if l.looked {
+		if m.left = true; l.looked && outcome == history.No {
 			m.suspects.add(checker.Unreleasable)
 		}
-		m.silent = !l.looked
 	}
 	if (own && l.rightful && !l.changed || l.removed) && outcome == history.No {
 		m.suspects.add(checker.FalseAlarm)
@@ -289,10 +295,6 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 	if len(w.servers) > 1 {
 		return // nothing is concluded from one server of several
 	}
-	if m.silent && change.Before.Exists() {
-		m.suspects.add(checker.Unreleasable)
-	}
-	m.silent = false
 	effect := change.Effect(0)
 	mine, acquires := m.claim(w, i, q, change)
 	o := &m.owner
@@ -314,11 +316,17 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 		m.flag(i, effect, harm, mine, foreign)
 	}
 	m.look(i, q, effect, change.Before.Exists(), own)
+	m.left = m.left && !foreign && stays(effect, change)
 	if counts {
 		m.count(mine)
 		return
 	}
 	m.follow(effect, own, live && !foreign, foreign, mine, change)
+}
+
+// stays says whether a command has left the lock as it was, but for its end.
+func stays(effect history.Effect, change history.Change) bool {
+	return change.Before.Exists() && effect != history.EffectRemoved && effect != history.EffectReplaced
 }
 
 // look notes what the operation of a command has seen and done.
@@ -329,10 +337,11 @@ func (m *monitor) look(i int, q message, effect history.Effect, there, own bool)
 	}
 	switch q.op {
 	case history.OpAcquire:
-		ghost := o.client >= 0 && o.client != i && o.standing == refused && o.ends > 0 && !o.over && !o.dead
-		l.ghost = l.ghost || ghost && there && effect == history.EffectNone
+		met := there && effect == history.EffectNone
+		l.ghost = l.ghost || met && l.after && o.ghost(i)
+		l.left = l.left || m.left && met
 		l.kept, l.keptRefused = 0, false
-		if there && effect == history.EffectNone && o.keeps(i) {
+		if met && o.keeps(i) {
 			l.kept, l.keptRefused = o.client+1, o.standing == refused
 		}
 	case history.OpRelease:

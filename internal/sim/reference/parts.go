@@ -135,6 +135,9 @@ func (s *search) clientOf(c client, i int) int32 {
 	if c.on && c.ends != never {
 		around(func(t int) { p.times = append(p.times, t) }, c.ends)
 	}
+	if c.phase == releasing && c.deaf && !c.delayed {
+		p.times = append(p.times, patience(ms(s.Lease))-c.called)
+	}
 	if c.active() {
 		p.seen |= 1
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	randomLocks = flag.Int("seeds", 0, "how many random locks take random paths; 0: 20, or 400 in full")
+	randomLocks = flag.Int("seeds", 0, "how many random locks take random paths, and are searched with clients in any order; 0: a few, or some hundreds in full")
 	randomPaths = flag.Int("paths", 12, "how many paths each takes")
 )
 

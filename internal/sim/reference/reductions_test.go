@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"testing"
@@ -67,7 +68,7 @@ func TestReductions(t *testing.T) {
 func TestOrderOfRandomClients(t *testing.T) {
 	t.Parallel()
 	found := map[checker.Name]int{}
-	for seed := range uint64(needs.Count(t, "random locks", 4, 3_000)) {
+	for seed := range uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 4, 100))) {
 		spec, text := programs.Make(seed)
 		spec.EqualTokens = true
 		c := config(t, "setpx-lua", []faults.Kind{"", faults.Crash, "", faults.Restart}[seed%4])

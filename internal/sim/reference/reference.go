@@ -39,7 +39,8 @@ type Config struct {
 	Budget    map[faults.Kind]int
 	Most      int // faults altogether
 	// Grid is the time from one instant at which something may happen to the next, beside the ends of waits and leases and a millisecond
-	// before and after these. Horizon is when time ends.
+	// before and after these, if the lock reads clocks. Horizon is when time ends for a lock that reads them, or sleeps: since the beginning, since it
+	// read one, or since it began what sleeps.
 	Grid, Horizon time.Duration
 	// States is how many states may be found; 0: any number.
 	States int
