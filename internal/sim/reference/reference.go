@@ -1,9 +1,9 @@
 // Package reference is the slow reference search: it recomputes what package explore says of a lock, by other means. A state is a row of
-// parts: clients, servers, and what suspicions need to know. A client is all that it was given, so it is run from the beginning for each new
-// step; nothing is concluded from what a lock remembers, unless it declares it (impls.Keeper). A step is made once for all states that are alike in what it reads. No
-// order of steps is left out, refused tries are repeated whether anything has changed or not, and a lock that reads clocks meets a grid of times.
-// Clients count as the same only if the lock's card says that tokens are compared for equality alone; with Config.Without not even then.
-// Config.Every goes through every sequence of choices.
+// parts: clients, servers, and what suspicions need to know. A client is all that it was given since its lock declared what it keeps
+// (impls.Keeper); nothing else is concluded about what a lock remembers. A step is made once for all states that are alike in what it reads.
+// No order of steps is left out, refused tries are repeated whether anything has changed or not, and a lock that reads clocks meets a grid of
+// times. Clients count as one only if the lock's card says that tokens are compared for equality alone. Config.Without switches these
+// reductions off, and Config.Every goes through every sequence of choices.
 //
 // It owns this search, and plain definitions of what looks wrong. Whether it is, the checker says of the whole history. It shares no code
 // with internal/sim/explore and must not know it.
@@ -39,8 +39,8 @@ type Config struct {
 	Budget    map[faults.Kind]int
 	Most      int // faults altogether
 	// Grid is the time from one instant at which something may happen to the next, beside the ends of waits and leases and a millisecond
-	// before and after these, if the lock reads clocks. Horizon is when time ends for a lock that reads them, or sleeps: since the beginning, since it
-	// read one, or since it began what sleeps.
+	// before and after these, if the lock reads clocks. Horizon is when time ends for a lock that reads them, or sleeps: counted from the
+	// beginning or, if only differences matter, from the latest reading, and from when it began what sleeps.
 	Grid, Horizon time.Duration
 	// States is how many states may be found; 0: any number.
 	States int
@@ -117,6 +117,9 @@ type place struct {
 
 // Search searches.
 func Search(ctx context.Context, config Config) (*Result, error) {
+	if config.Clients >= mostClients || config.Servers > mostServers {
+		return nil, fmt.Errorf("%d clients and %d servers: a state has room for %d and %d", config.Clients, config.Servers, mostClients-1, mostServers)
+	}
 	config.Servers = max(config.Servers, 1)
 	clocks, limits := unread, false
 	for {
