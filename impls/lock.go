@@ -70,6 +70,13 @@ type SelfTimed interface {
 	WaitedEnough(began time.Time, within time.Duration) bool
 }
 
+// Keeper is a lock that says what it keeps between operations. Searches then take two pasts for one after which that is the same.
+type Keeper interface {
+	// State is all that the lock's further behaviour depends on, as a value that can be compared; a time as the difference from now. It is
+	// asked while no operation and no background task is under way, and changes nothing.
+	State() any
+}
+
 // Paced is a lock whose source says how long a waiter pauses.
 type Paced interface {
 	// Pause is the sleep before the next try; waited is the time since the wait began. Zero only lets others run.

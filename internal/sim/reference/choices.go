@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/locklab/locklab/faults"
@@ -12,41 +13,41 @@ import (
 type kind uint8
 
 const (
-	calls    kind = iota // the client calls its next operation
-	serves               // a server executes the request of a task
-	takes                // the reply reaches the client
-	expires              // a time-out is over
-	wakes                // a sleep is over
-	arrives              // a request arrives that nobody waits for; task is its place
-	passes               // time passes
-	strikes              // a fault
-	notices              // a client that has waited for what is lost waits no more
-	vanishes             // a request that nobody waits for is lost with its connection
-	breaks               // a client learns that the connection has broken by which it waits for a reply
+	calls         kind = iota // the client calls its next operation
+	serves                    // a server executes the request of a task
+	takes                     // the reply reaches the client
+	expires                   // a time-out is over
+	wakes                     // a sleep is over
+	arrives                   // a request arrives that nobody waits for; task is its place
+	passes                    // time passes
+	strikes                   // a fault of a client or its message
+	strikesServer             // one of a server
+	notices                   // a client that has waited for what is lost waits no more
+	vanishes                  // a request that nobody waits for is lost with its connection
+	breaks                    // a client learns that the connection has broken by which it waits for a reply
 )
 
 // choice is one step of the whole.
 type choice struct {
+	time   int32 // that passes
 	kind   kind
-	client int // or server
-	task   int
-	until  int // of time
-	paused []int
-	busy   []int
-	fault  faults.Kind
-	unseen bool // it is a loss, and the client waits on
-	again  bool // it is a call: of a release once more
+	client uint8 // or server
+	task   uint8
+	paused uint8 // the clients that are, in bits, while time passes
+	busy   uint8 // those that are in a long hold
+	fault  uint8 // by its place in search.kinds
+	unseen bool  // it is a loss, and the client waits on
+	again  bool  // it is a call: of a release once more
 }
 
 // next is the operation that a client calls next; none: it has nothing to call.
-func (s *search) next(w *world, i int) history.Op {
-	c := &w.clients[i]
+func (s *search) next(c *client) history.Op {
 	switch {
 	case c.at.busy:
 		return history.OpNone
 	case c.phase == waiting:
 		return history.OpAcquire
-	case c.phase == holding && w.active(i):
+	case c.phase == holding && c.active():
 		return history.OpWork
 	case c.phase == holding, c.phase == worked:
 		return history.OpRelease
@@ -55,18 +56,32 @@ func (s *search) next(w *world, i int) history.Op {
 }
 
 // choices appends all that can come next.
-func (s *search) choices(list []choice, w *world) []choice {
-	for i := range w.clients {
-		list = s.ofClient(list, w, i)
-		if w.clients[i].mayReleaseAgain() {
-			list = append(list, choice{kind: calls, client: i, again: true})
+func (s *search) choices(list []choice, r *row) []choice {
+	for i := range s.Clients {
+		list = append(list, s.ofPart(r, i)...)
+	}
+	if k := &s.parts.strucks.list[r.struck]; slices.ContainsFunc(ofServers[:], func(kind faults.Kind) bool { return s.may(k, kind, 1) }) {
+		w := s.world(r)
+		for i := range w.servers {
+			list = s.faultsAt(list, w, i)
 		}
-		list = s.faultsOf(list, w, i)
 	}
-	for i := range w.servers {
-		list = s.faultsAt(list, w, i)
+	return s.ofTime(list, r)
+}
+
+// ofPart are the choices of a client. They depend on nothing but it, the faults so far, and whether any time has passed.
+func (s *search) ofPart(r *row, i int) []choice {
+	p := &s.parts.clients.list[r.clients[i]]
+	list, known := p.choices[r.struck]
+	if !known {
+		list = s.ofClient(nil, &p.c, i)
+		if p.c.mayReleaseAgain() {
+			list = append(list, choice{kind: calls, client: uint8(i), again: true})
+		}
+		list = s.faultsOf(list, &p.c, i, s.parts.strucks.list[r.struck])
+		p.choices[r.struck] = list
 	}
-	return s.ofTime(list, w)
+	return list
 }
 
 // mayReleaseAgain says whether a client may release once more.
@@ -74,28 +89,27 @@ func (c *client) mayReleaseAgain() bool {
 	return c.unsure && !c.at.busy && c.phase != crashed
 }
 
-func (s *search) ofClient(list []choice, w *world, i int) []choice {
-	c := &w.clients[i]
+func (s *search) ofClient(list []choice, c *client, i int) []choice {
 	for k := range c.travel {
-		list = append(list, choice{kind: arrives, client: i, task: k})
+		list = append(list, choice{kind: arrives, client: uint8(i), task: uint8(k)})
 		if c.travel[k].torn {
-			list = append(list, choice{kind: vanishes, client: i, task: k})
+			list = append(list, choice{kind: vanishes, client: uint8(i), task: uint8(k)})
 		}
 	}
 	if c.phase == crashed {
 		return list
 	}
-	if s.next(w, i) != history.OpNone {
-		list = append(list, choice{kind: calls, client: i})
+	if s.next(c) != history.OpNone {
+		list = append(list, choice{kind: calls, client: uint8(i)})
 	}
 	for _, wait := range c.at.waits {
-		o := choice{client: i, task: wait.Task}
+		o := choice{client: uint8(i), task: uint8(wait.Task)}
 		if c.waitsInVain(wait.Task) {
 			o.kind = notices
 			list = append(list, o)
 			continue
 		}
-		over, answered := c.dueAt(wait.Task) <= w.now, c.answer(wait.Task) >= 0
+		over, answered := c.dueAt(wait.Task) <= 0, c.answer(wait.Task) >= 0
 		switch wait.Kind {
 		case process.Sleep:
 			if o.kind = wakes; over {
@@ -125,32 +139,26 @@ func (c *client) isBroken(task int) bool {
 	return wait.Conn != 0 && slices.Contains(c.broken, wait.Server)
 }
 
-// may says whether the budget has one more fault of a kind.
-func (s *search) may(w *world, kind faults.Kind, more int) bool {
-	spent := 0
-	for _, k := range w.struck {
-		if k == kind {
-			spent++
-		}
-	}
-	return spent+more <= s.Budget[kind] && w.spent+more <= s.Most
+// may says whether the budget has so many more faults of a kind.
+func (s *search) may(k *struck, kind faults.Kind, more int) bool {
+	at := s.place(kind)
+	return more == 0 || at >= 0 && int(k.kinds[at])+more <= s.Budget[kind] && k.all+more <= s.Most
 }
 
-func (s *search) faultsOf(list []choice, w *world, i int) []choice {
-	c := &w.clients[i]
+func (s *search) faultsOf(list []choice, c *client, i int, k struck) []choice {
 	if c.phase == crashed || c.phase == finished || c.phase == tired {
 		return list
 	}
 	strike := func(kind faults.Kind, task int) {
-		if s.may(w, kind, 1) {
-			list = append(list, choice{kind: strikes, client: i, task: task, fault: kind})
+		if s.may(&k, kind, 1) {
+			list = append(list, choice{kind: strikes, client: uint8(i), task: uint8(task), fault: uint8(s.place(kind))})
 		}
 	}
-	if c.ops == 0 && w.now == 0 && !c.wrong() {
+	if !c.begun && !c.wrong() {
 		strike(faults.ClockAhead, 0)
 		strike(faults.ClockBehind, 0)
 	}
-	if s.timed { // else the lock reads no clock
+	if s.locals.clocks != unread {
 		strike(faults.StepAhead, 0)
 		strike(faults.StepBack, 0)
 	}
@@ -182,8 +190,11 @@ func (s *search) faultsOf(list []choice, w *world, i int) []choice {
 // waitsInVain says whether a task waits for what is lost. Only an operation without a time-out of its own does so for long.
 func (c *client) waitsInVain(task int) bool { return c.deaf && c.at.busy && task == c.at.main }
 
+// ofServers are the faults of servers.
+var ofServers = [...]faults.Kind{faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver}
+
 func (s *search) faultsAt(list []choice, w *world, i int) []choice {
-	for _, kind := range []faults.Kind{faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver} {
+	for _, kind := range ofServers {
 		may := len(w.servers[i].model.State(lockKey).Type) > 0 || len(w.servers[i].model.Expiries()) > 0
 		switch kind {
 		case faults.Restart:
@@ -191,8 +202,8 @@ func (s *search) faultsAt(list []choice, w *world, i int) []choice {
 		case faults.FailOver:
 			may = w.servers[i].behind != nil
 		}
-		if may && s.may(w, kind, 1) {
-			list = append(list, choice{kind: strikes, client: i, fault: kind})
+		if may && s.may(&w.struck, kind, 1) {
+			list = append(list, choice{kind: strikesServer, client: uint8(i), fault: uint8(s.place(kind))})
 		}
 	}
 	return list
@@ -208,14 +219,13 @@ func (w *world) busy(i int) bool {
 
 // ready says whether a client has a step to make at once: in its operation or between two, and in a background task. A client that
 // wants the lock need not ask for it at once.
-func (s *search) ready(w *world, i int) (main, beside bool) {
-	c := &w.clients[i]
+func (s *search) ready(c *client) (main, beside bool) {
 	if c.phase == crashed {
 		return false, false
 	}
-	main = c.phase != waiting && s.next(w, i) != history.OpNone
+	main = c.phase != waiting && s.next(c) != history.OpNone
 	for _, wait := range c.at.waits {
-		step := wait.Kind == process.Request && !c.waitsInVain(wait.Task) || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= w.now
+		step := wait.Kind == process.Request && !c.waitsInVain(wait.Task) || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= 0
 		if c.at.busy && wait.Task == c.at.main {
 			main = main || step
 		} else {
@@ -225,84 +235,117 @@ func (s *search) ready(w *world, i int) (main, beside bool) {
 	return main, beside
 }
 
+// over says whether a client will not do anything any more unless time passes.
+func (s *search) over(c *client) bool {
+	main, beside := s.ready(c)
+	return !main && !beside && len(c.travel) == 0 && c.phase >= finished
+}
+
 // ofTime appends the choices by which time passes. A client that has a step to make is paused meanwhile; or it is in a long hold, if it is
 // its user's turn.
-func (s *search) ofTime(list []choice, w *world) []choice {
-	var pausing, either []int
-	for i := range w.clients {
-		c := &w.clients[i]
-		if slices.ContainsFunc(c.travel, func(m message) bool { return m.soon }) {
-			return list
-		}
-		main, beside := s.ready(w, i)
-		idle := !c.at.busy && (c.phase == holding || c.phase == worked)
+func (s *search) ofTime(list []choice, r *row) []choice {
+	var pausing uint8
+	var either []int
+	for i := range s.Clients {
+		p := &s.parts.clients.list[r.clients[i]]
 		switch {
-		case c.paused || !main && !beside:
-		case beside, !c.busy && !idle:
-			pausing = append(pausing, i)
-		case !c.busy:
+		case p.soon:
+			return list
+		case p.c.paused || !p.main && !p.beside:
+		case p.beside, !p.c.busy && !p.user:
+			pausing |= 1 << i
+		case !p.c.busy:
 			either = append(either, i)
 		}
 	}
+	k := &s.parts.strucks.list[r.struck]
 	for set := range 1 << len(either) {
-		o := choice{kind: passes, paused: slices.Clone(pausing)}
-		for k, i := range either {
-			if set>>k&1 == 0 {
-				o.paused = append(o.paused, i)
+		o := choice{kind: passes, paused: pausing}
+		for at, i := range either {
+			if set>>at&1 == 0 {
+				o.paused |= 1 << i
 			} else {
-				o.busy = append(o.busy, i)
+				o.busy |= 1 << i
 			}
 		}
-		if !s.may(w, faults.Pause, len(o.paused)) || !s.may(w, faults.LongHold, len(o.busy)) || w.spent+len(o.paused)+len(o.busy) > s.Most {
+		paused, busy := bits.OnesCount8(o.paused), bits.OnesCount8(o.busy)
+		if !s.may(k, faults.Pause, paused) || !s.may(k, faults.LongHold, busy) || k.all+paused+busy > s.Most {
 			continue
 		}
-		for _, t := range s.instants(w, o.paused) {
-			o.until = t
+		for _, t := range s.instants(r, o.paused) {
+			o.time = int32(t)
 			list = append(list, o)
 		}
 	}
 	return list
 }
 
-// instants are those to which time may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, and
-// the lock reads no clock, no time passes; nor before the first step, unless clocks drift.
-func (s *search) instants(w *world, paused []int) []int {
-	limit, coming := ms(s.Horizon), s.timed && (w.moved() || s.ClockRate != 0)
-	var list []int
+// instants are the times that may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, no time
+// passes, unless clocks drift. A lock that reads clocks sees more: quarters of a lease since it did, or since the beginning.
+func (s *search) instants(r *row, paused uint8) []int {
+	limit, coming := s.limit(r, paused), false
+	list := s.scratch.times[:0]
 	add := func(t int) {
-		list = append(list, t)
-		coming = coming || t > w.now
-	}
-	for i := range w.clients {
-		c := &w.clients[i]
-		for _, d := range c.due {
-			if add(d.at); !c.paused && !slices.Contains(paused, i) && d.at > w.now {
-				limit = min(limit, d.at)
-			}
-		}
-		if c.on && c.ends != never {
-			around(add, c.ends)
+		if t > 0 {
+			list, coming = append(list, t), true
 		}
 	}
-	for i := range w.servers {
-		for _, left := range w.servers[i].model.Expiries() {
-			around(add, w.now+ms(left))
+	for i := range s.Clients {
+		p := &s.parts.clients.list[r.clients[i]]
+		for _, t := range p.times {
+			add(t)
+		}
+		coming = coming || s.locals.clocks == absolute && (p.c.ops > 0 || s.ClockRate != 0)
+	}
+	for i := range s.Servers {
+		for _, t := range s.parts.servers.list[r.servers[i]].times {
+			add(t)
 		}
 	}
-	if end := w.monitor.owner.ends; end != never {
+	if end := s.parts.monitors.list[r.monitor].owner.ends; end != never {
 		around(add, end)
 	}
-	for t := 0; t <= limit && coming; t += ms(s.Grid) {
-		add(t)
+	grid := func(since int) {
+		for t := ms(s.Grid); coming && t-since <= limit; t += ms(s.Grid) {
+			add(t - since)
+		}
+	}
+	if s.locals.clocks == absolute {
+		grid(int(r.now))
+	}
+	for i := range s.Clients {
+		if c := &s.parts.clients.list[r.clients[i]].c; s.locals.clocks == differences && c.at.read {
+			grid(c.age)
+		}
 	}
 	slices.Sort(list)
+	s.scratch.times = list
 	list = slices.Compact(list)
-	return slices.DeleteFunc(list, func(t int) bool { return t <= w.now || t > limit })
+	for len(list) > 0 && list[len(list)-1] > limit {
+		list = list[:len(list)-1]
+	}
+	return list
 }
 
-// moved says whether anything has happened.
-func (w *world) moved() bool {
-	return slices.ContainsFunc(w.clients, func(c client) bool { return c.ops > 0 })
+// limit is how much time may pass: until a client that is not paused waits no more, or until the horizon of one that reads clocks, or sleeps.
+func (s *search) limit(r *row, paused uint8) int {
+	limit, horizon := never, ms(s.Horizon)
+	if s.locals.clocks == absolute {
+		limit = horizon - int(r.now)
+	}
+	for i := range s.Clients {
+		p := &s.parts.clients.list[r.clients[i]]
+		if !p.c.paused && paused>>i&1 == 0 {
+			limit = min(limit, p.due)
+		}
+		if p.c.at.sleeps {
+			limit = min(limit, horizon-p.c.slept)
+		}
+		if s.locals.clocks == differences {
+			limit = min(limit, horizon-p.c.age)
+		}
+	}
+	return limit
 }
 
 // around adds an end, a moment before it and one after, and the last one at which a lease certainly runs.

@@ -1,11 +1,6 @@
 package reference
 
-import (
-	"encoding/binary"
-	"fmt"
-
-	"github.com/locklab/locklab/history"
-)
+import "github.com/locklab/locklab/history"
 
 // standing is what became of the acquire by which a client took the lock.
 type standing uint8
@@ -20,49 +15,41 @@ const (
 // claim is the lock on the server: whose it is, by its commands, and until when.
 type claim struct {
 	client   int // negative: nobody's
-	op       int // its acquire
 	standing standing
 	over     bool // its client has called release, or was told that it is lost
 	dead     bool
 	ends     int
 	value    string
-	acquires bool // it is of a command of an acquire; known of a new claim only
 }
 
-func (c claim) live(now int, believes bool) bool {
-	return c.client >= 0 && now < c.ends && !c.over && (c.standing == granted && (c.dead || believes) || c.standing == pending && !c.dead)
+// nobodys is no claim.
+var nobodys = claim{client: -1, ends: never}
+
+// live says whether a claim counts; on: its client believes that it has the lock.
+func (c claim) live(on bool) bool {
+	return c.client >= 0 && c.ends > 0 && !c.over && (c.standing == granted && (c.dead || on) || c.standing == pending && !c.dead)
 }
 
-func (c claim) appendTo(b []byte) []byte {
-	for _, n := range [...]int{c.client, c.op, int(c.standing), c.ends, len(c.value)} {
-		b = binary.AppendVarint(b, int64(n))
-	}
-	return fmt.Append(append(b, c.value...), c.over, c.dead)
-}
-
-// claim is what a command founds if it took the lock.
-func (m *monitor) claim(w *world, i int, q message, change history.Change) claim {
+// claim is what a command founds if it took the lock; acquires: it is of an acquire.
+func (m *monitor) claim(w *world, i int, q message, change history.Change) (mine claim, acquires bool) {
 	c := &w.clients[i]
-	mine := claim{client: i, op: q.id, ends: never, value: change.After.Value, standing: unclear}
+	mine = claim{client: i, ends: never, value: change.After.Value, standing: unclear}
 	switch {
 	case change.After.TTL > 0:
-		mine.ends = w.now + ms(change.After.TTL)
+		mine.ends = max(ms(change.After.TTL), 1)
 	case !w.leaseless:
-		mine.ends = w.now + w.lease
+		mine.ends = w.lease
 	}
 	switch {
-	case q.op == history.OpAcquire && !q.ended:
+	case q.op == history.OpAcquire && !q.ended, q.op == history.OpNone && c.phase == acquiring:
 		mine.standing = pending
-	case q.op == history.OpNone && c.phase == acquiring:
-		mine.standing, mine.op = pending, c.ops
 	case q.op == history.OpAcquire && q.ok, q.op != history.OpAcquire && c.on:
 		mine.standing, mine.over = granted, !c.on
 	case q.op == history.OpAcquire:
 		mine.standing = refused
 	}
 	mine.dead = c.phase == crashed
-	mine.acquires = mine.standing == pending || q.op == history.OpAcquire
-	return mine
+	return mine, mine.standing == pending || q.op == history.OpAcquire
 }
 
 // follow takes in whose the lock is after a command.
@@ -73,12 +60,12 @@ func (m *monitor) follow(effect history.Effect, own, live, foreign bool, mine cl
 		m.take(mine)
 	case history.EffectRemoved:
 		if !foreign {
-			m.take(claim{client: -1, ends: never})
+			m.take(nobodys)
 		}
 	case history.EffectReplaced:
 		switch {
 		case own && (live || mine.standing != pending):
-			o.ends, m.challenger = mine.ends, claim{client: -1, ends: never} // whose value it had been is gone
+			o.ends, m.challenger = mine.ends, nobodys // whose value it had been is gone
 		case live:
 			m.challenger = mine
 		default:
@@ -94,7 +81,7 @@ func (m *monitor) follow(effect history.Effect, own, live, foreign bool, mine cl
 		same := change.Before.Value == change.After.Value
 		switch {
 		case !change.After.Exists():
-			m.take(claim{client: -1, ends: never})
+			m.take(nobodys)
 		case own && same:
 			o.ends = mine.ends
 		case !same, mine.standing == pending:
@@ -117,13 +104,19 @@ func (m *monitor) count(mine claim) {
 }
 
 func (m *monitor) take(c claim) {
-	m.owner, m.challenger = c, claim{client: -1, ends: never}
+	m.owner, m.challenger = c, nobodys
+	m.left = false
 	for i := range m.clients {
-		m.clients[i].rightful = false
+		m.clients[i].rightful, m.clients[i].after = false, false
 	}
 }
 
+// ghost says whether a claim is of a client that was told that it has not got the lock, and keeps it from another one.
+func (c *claim) ghost(from int) bool {
+	return c.client >= 0 && c.client != from && c.standing == refused && c.ends > 0 && !c.over && !c.dead
+}
+
 // keeps says whether a claim keeps the lock from a client, and its own client has not been told that it has it.
-func (c *claim) keeps(from, now int) bool {
-	return c.client >= 0 && c.client != from && (c.standing == pending || c.standing == refused) && now < c.ends
+func (c *claim) keeps(from int) bool {
+	return c.client >= 0 && c.client != from && (c.standing == pending || c.standing == refused) && c.ends > 0
 }

@@ -6,30 +6,28 @@ import (
 	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
-// ended says whether no client will do anything any more unless time passes.
-func (s *search) ended(w *world) bool {
-	for i := range w.clients {
-		c := &w.clients[i]
-		main, beside := s.ready(w, i)
-		if main || beside || len(c.travel) > 0 || c.phase < finished {
-			return false
-		}
-	}
-	return true
-}
-
 // judgeEnd judges what is left when all clients have ended: the data must be right, and a fresh client must get the lock.
 func (s *search) judgeEnd(at place) error {
+	w := s.world(&at.row)
 	var found suspicions
-	if w := at.world; w.counter() < int64(len(w.monitor.acked)) {
+	if w.counter() < int64(w.monitor.acked) {
 		found.add(checker.LostUpdate)
 	}
 	if err := s.ask(at, found, false); err != nil {
 		return err
 	}
-	stuck, err := s.stuck(at.world.clone())
-	if err != nil || !stuck {
-		return err
+	key := at.row
+	key.monitor, key.resource, key.struck = 0, 0, 0
+	stuck, known := s.reached.ends[key]
+	if !known {
+		var err error
+		if stuck, err = s.stuck(w); err != nil {
+			return err
+		}
+		s.reached.ends[key] = stuck
+	}
+	if !stuck {
+		return nil
 	}
 	found = 0
 	found.add(checker.StuckLock)
@@ -47,16 +45,15 @@ func (s *search) stuck(w *world) (bool, error) {
 		return false, err
 	}
 	w.clients = append(w.clients, client{at: at, ends: never})
-	w.monitor.clients = append(w.monitor.clients, looks{})
 	if s.recorder != nil {
 		s.recorder.trial = fresh
 		s.recorder.opens(fresh)
 	}
 	tried := make([]bool, fresh+1)
-	for end := w.now + s.trialLength() + 1; ; {
+	for end := s.trialLength() + 1; ; {
 		for i := range w.clients {
 			c := &w.clients[i]
-			if w.active(i) || c.phase == holding {
+			if c.active() || c.phase == holding {
 				return false, nil
 			}
 			if c.phase == tired {
@@ -65,13 +62,14 @@ func (s *search) stuck(w *world) (bool, error) {
 		}
 		o, there := s.first(w, tried)
 		switch {
-		case !there && w.now >= end:
+		case !there && end <= 0:
 			if s.recorder != nil {
 				s.recorder.closes(fresh, history.OpAcquire, history.Answer{Outcome: history.No})
 			}
 			return true, nil
 		case !there:
 			o = s.later(w, end)
+			end -= int(o.time)
 			clear(tried)
 		case o.kind == calls:
 			tried[o.client] = true
@@ -85,7 +83,7 @@ func (s *search) stuck(w *world) (bool, error) {
 // first is the first step that a client can make; none tries twice at the same time.
 func (s *search) first(w *world, tried []bool) (choice, bool) {
 	for i := range w.clients {
-		for _, o := range s.ofClient(nil, w, i) {
+		for _, o := range s.ofClient(nil, &w.clients[i], i) {
 			if o.kind != calls || !tried[i] {
 				return o, true
 			}
@@ -96,11 +94,11 @@ func (s *search) first(w *world, tried []bool) (choice, bool) {
 
 // later lets time pass until the next try, or until a wait ends before it.
 func (s *search) later(w *world, end int) choice {
-	o := choice{kind: passes, until: min(w.now+ms(s.Grid), end)}
+	next := min(ms(s.Grid), end)
 	for i := range w.clients {
 		for _, d := range w.clients[i].due {
-			o.until = min(o.until, max(d.at, w.now+1))
+			next = min(next, max(d.at, 1))
 		}
 	}
-	return o
+	return choice{kind: passes, time: int32(next)}
 }

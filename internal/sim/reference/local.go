@@ -1,9 +1,11 @@
 package reference
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -45,35 +47,53 @@ type input struct {
 }
 
 func (in input) text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d %d %d", in.kind, in.task, in.op)
-	for _, r := range in.replies {
-		fmt.Fprintf(&b, "|%d %s", r.Kind, r.String())
-	}
-	return b.String()
+	return string(appendReplies(fmt.Appendf(nil, "%d %d %d", in.kind, in.task, in.op), in.replies))
 }
 
 // moment is a client after all that it was given, one after the other. Two moments are one only if that was the same, word for word, with
-// the same readings of the client's clock. Nothing is concluded from what the lock remembers.
+// the same readings of the client's clock, or if the lock has declared that it keeps the same. Nothing else is concluded about what it remembers.
 type moment struct {
 	number  int
 	before  *moment
 	client  int
 	given   input
 	shown   reading
-	reads   bool // the lock read a clock
+	reads   bool // the lock read a clock in this step
+	read    bool // what it does may depend on a reading
+	sleeps  bool // something is under way that has slept
+	tokens  int  // that it was given
 	waits   []process.Wait
 	notices []process.Notice
 	main    int  // the task of the latest operation
 	busy    bool // that is under way
 	next    map[string]*edge
+	kept    string  // what the lock has declared that it keeps; empty: nothing
+	rest    *moment // the first one after which it declared the same, if it did
+	twin    *moment // another one after which it did, or what has come of that
 }
 
 // reading is what a client's clocks show, in ms.
 type reading struct {
-	clock int // of both
+	clock int // of both: since the beginning or, if only differences count, since the lock read one
 	ahead int // the wall clock has been set ahead by so much since the beginning
 }
+
+// clocks says what a search knows of the lock: that it reads no clock, that nothing but the differences between readings matter to it, or
+// neither.
+type clocks uint8
+
+const (
+	unread clocks = iota
+	differences
+	absolute
+)
+
+// A search begins again when the lock has turned out to read a clock, to depend on more than differences, or to say how long it is held.
+var (
+	errReads    = errors.New("the lock reads clocks")
+	errLimits   = errors.New("the lock limits its holds")
+	errAbsolute = errors.New("the lock depends on what a clock shows, not on differences only")
+)
 
 // edge leads from one moment by an input: to one, or, if the lock read its clock, to one for each time.
 type edge struct {
@@ -90,12 +110,22 @@ func (e *edge) place(shown reading) reading {
 
 // locals are the moments of all clients.
 type locals struct {
-	spec    impls.Spec
-	opts    impls.Options
-	servers int
-	count   int
-	starts  map[int]*moment
-	reads   bool // some run read a clock
+	spec       impls.Spec
+	opts       impls.Options
+	servers    int
+	clocks     clocks
+	undeclared bool // what the lock declares is not asked for
+	limits     bool // the lock limits its holds
+	count      int
+	starts     map[int]*moment
+	rests      map[string]*moment
+	lives      [2]life
+}
+
+func (l *locals) close() {
+	for i := range l.lives {
+		l.lives[i].end()
+	}
 }
 
 // host answers what a lock asks in the middle of a step.
@@ -118,8 +148,11 @@ func (h *host) Monotonic() time.Duration {
 
 func (h *host) Token() string {
 	h.tokens++
-	return fmt.Sprintf("C%d-%d", h.client+1, h.tokens)
+	return token(h.client, strconv.Itoa(h.tokens))
 }
+
+// token is one of a client.
+func token(client int, number string) string { return fmt.Sprintf("C%d-%s", client+1, number) }
 
 // start is a client that has not done anything.
 func (l *locals) start(client int) (*moment, error) {
@@ -147,38 +180,192 @@ func (l *locals) after(m *moment, in input, shown reading) (*moment, error) {
 		m.next[text] = e
 	}
 	e.to[e.place(shown)] = to
-	return to, nil
+	if m.twin != nil {
+		err = l.sample(to, m.twin)
+	}
+	return to, err
 }
 
-// run gives a new process all that the client was given until a moment, and takes down what it waits for then.
+// run has a new process take a client to a moment, and takes down what it waits for then.
 func (l *locals) run(m *moment) (*moment, error) {
-	h := &host{client: m.client}
-	p := process.New(h)
-	defer p.Close()
-	p.SendSources()
-	p.Rehearse() // the explorer watches for goroutines
-	p.Open("lock", l.spec, l.opts, l.servers)
-	var path []*moment
-	for n := m; n.before != nil; n = n.before {
-		path = append(path, n)
-	}
-	for _, n := range slices.Backward(path) {
-		h.shown, h.read = n.shown, false
-		_ = p.Notices()
-		if n.given.kind == call {
-			n.main = p.Call("lock", n.given.op, operation(n.given.op, p.ResourceServer()))
-		} else {
-			p.Resume(n.given.task, process.Input{Replies: n.given.replies, Lost: n.given.kind == lost, Expired: n.given.kind == expired})
-		}
-		if p.Err() != nil {
-			return nil, p.Err()
-		}
-	}
 	l.count++
-	l.reads = l.reads || h.read
-	m.number, m.reads, m.busy, m.next = l.count, h.read, p.Busy(), map[string]*edge{}
-	m.waits, m.notices = p.Waits(), p.Notices()
+	m.number, m.next = l.count, map[string]*edge{}
+	if err := l.execute(m, 0); err != nil {
+		return nil, err
+	}
+	if m.read && l.clocks == differences {
+		later := *m
+		if err := l.execute(&later, 1); err != nil {
+			return nil, err
+		}
+		if later.outcome() != m.outcome() {
+			return nil, errAbsolute
+		}
+	}
+	if m.kept == "" {
+		return m, nil
+	}
+	key := fmt.Sprint(m.client, " ", m.tokens, " ", m.kept)
+	rest := l.rests[key]
+	if rest == nil {
+		l.rests[key] = m
+		rest = m
+	}
+	m.rest = rest
+	if rest != m && rest.twin == nil {
+		return m, l.pair(rest, m)
+	}
 	return m, nil
+}
+
+// pair has a moment stand for another one after which the lock declared the same, and takes that one on as a sample wherever it is taken on.
+func (l *locals) pair(m, twin *moment) error {
+	m.twin = twin
+	for _, e := range m.next {
+		for _, to := range e.to {
+			if err := l.sample(to, twin); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sample takes a twin of the moment before on, by the same step. The same must come of it.
+func (l *locals) sample(m, twin *moment) error {
+	l.count++
+	other := &moment{number: l.count, before: twin, client: m.client, given: m.given, shown: m.shown, main: twin.main}
+	if err := l.execute(other, 0); err != nil {
+		return err
+	}
+	if a, b := m.outcome(), other.outcome(); a != b {
+		return fmt.Errorf("State of %s is the same after two histories, and yet it goes on in two ways; let it return all that the lock keeps:\n%s\n%s",
+			l.spec.Name, a, b)
+	}
+	if m.kept != "" {
+		return nil
+	}
+	return l.pair(m, other)
+}
+
+// life is a process that has been taken to a moment.
+type life struct {
+	*process.Process
+	host  *host
+	clock int // what it showed when it was read last
+	at    int // the moment's number; 0: there is none yet
+}
+
+func (v *life) end() {
+	if v.at != 0 {
+		v.Close()
+	}
+	*v = life{}
+}
+
+// execute gives a process all that the client was given until a moment: the one of the latest moment, if it goes on from there, or a new one.
+// There are two, whose clocks began at different times.
+func (l *locals) execute(m *moment, which int) error {
+	live := &l.lives[which]
+	path := []*moment{m}
+	if m.before == nil || live.at != m.before.number {
+		for n := m.before; n != nil; n = n.before {
+			path = append(path, n)
+		}
+		live.end()
+		live.begin(l, m.client, which*777_777)
+	}
+	live.at = m.number
+	for _, n := range slices.Backward(path) {
+		if n.before == nil {
+			continue
+		}
+		live.host.shown, live.host.read = n.shown, false
+		if l.clocks == differences {
+			live.host.shown.clock += live.clock
+		}
+		if err := live.give(n); err != nil {
+			return err
+		}
+		if n != m && n.reads {
+			live.clock = live.host.shown.clock
+		}
+	}
+	return l.note(m, live)
+}
+
+// note takes down what a process waits for, and what it has reported and read.
+func (l *locals) note(m *moment, live *life) error {
+	m.waits, m.notices, m.busy, m.tokens = live.Waits(), live.Notices(), live.Busy(), live.host.tokens
+	m.reads, m.read = live.host.read, live.host.read || m.before != nil && m.before.read
+	asleep := func(w process.Wait) bool { return w.Kind == process.Sleep }
+	m.sleeps = m.before != nil && m.before.sleeps && !m.idle() || slices.ContainsFunc(m.waits, asleep)
+	if err := l.declared(m, live); err != nil {
+		return err
+	}
+	if m.reads {
+		live.clock = live.host.shown.clock
+	}
+	limited := func(n process.Notice) bool { return n.Kind == process.Renewed || n.Answer.Limited }
+	switch {
+	case m.reads && l.clocks == unread:
+		return errReads
+	case !l.limits && slices.ContainsFunc(m.notices, limited):
+		return errLimits
+	}
+	return nil
+}
+
+// begin makes a new process, whose clock shows that.
+func (v *life) begin(l *locals, client, clock int) {
+	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}}
+	v.Process = process.New(v.host)
+	v.SendSources()
+	v.Rehearse() // the explorer watches for goroutines
+	v.Open("lock", l.spec, l.opts, l.servers)
+}
+
+// give gives the process what its client was given last.
+func (v *life) give(m *moment) error {
+	_ = v.Notices()
+	if m.given.kind == call {
+		m.main = v.Call("lock", m.given.op, operation(m.given.op, v.ResourceServer()))
+	} else {
+		v.Resume(m.given.task, process.Input{Replies: m.given.replies, Lost: m.given.kind == lost, Expired: m.given.kind == expired})
+	}
+	return v.Err()
+}
+
+// idle says whether nothing of the client is under way: no operation, and no task.
+func (m *moment) idle() bool { return !m.busy && len(m.waits) == 0 }
+
+// declared asks a lock what it keeps, if it says so, while nothing of it is under way. How long ago it read a clock does not matter, then,
+// unless it does so for this.
+func (l *locals) declared(m *moment, v *life) error {
+	keeper, declares := v.Lock("lock").(impls.Keeper)
+	if !declares || l.undeclared || !m.idle() {
+		return nil
+	}
+	v.host.read = false
+	state := keeper.State()
+	m.read, m.reads = v.host.read, m.reads || v.host.read
+	if state != nil && !reflect.TypeOf(state).Comparable() {
+		return fmt.Errorf("State of %s returns a %T, which cannot be compared: return a number, a string, or a struct or an array of these", l.spec.Name, state)
+	}
+	m.kept = fmt.Sprintf("%#v", state)
+	if l.clocks == absolute && v.host.read {
+		m.kept += fmt.Sprint(m.shown)
+	}
+	return nil
+}
+
+// outcome is all that can be seen of a moment.
+func (m *moment) outcome() string {
+	text := fmt.Sprint(m.busy, m.tokens, m.notices, m.kept)
+	for _, w := range m.waits {
+		text += fmt.Sprintf(" %d %d %d %d %q %v %v %v %v", w.Task, w.Kind, w.Server, w.Conn, w.Commands, w.Length, w.Limit, w.Timer != 0, w.Begun)
+	}
+	return text
 }
 
 // wait is what a task of the client waits for; nil: there is no such task.

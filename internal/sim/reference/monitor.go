@@ -1,8 +1,6 @@
 package reference
 
 import (
-	"encoding/binary"
-	"fmt"
 	"slices"
 
 	"github.com/locklab/locklab/checker"
@@ -32,17 +30,16 @@ func (s suspicions) names() []checker.Name {
 	return names
 }
 
-// charge is an anomaly, if the acquires that it waits for end well.
-type charge struct {
-	name checker.Name
-	on   []acquireOf
-}
+// harms are the anomalies that there are only if acquires end well which are under way.
+var harms = [...]checker.Name{checker.Overwrite, checker.WrongfulDelete, checker.WrongfulRenew, checker.EarlyGrant}
 
-// acquireOf is an acquire of a client.
-type acquireOf struct{ client, op int }
+// charges are, for each harm, the sets of clients that it waits for: as a set of such sets, in bits.
+type charges [len(harms)]uint32
 
 // looks is what a client's operation has seen and done.
 type looks struct {
+	after                    bool // when its acquire was called, the owner had been told that it has not got the lock
+	left                     bool // its acquire was refused by a lock that a release had left in place
 	ghost                    bool // its acquire met the lock of a client that was told that it has not got it
 	kept                     int  // the client, plus 1, for whose acquire its own found the lock kept
 	keptRefused              bool // that acquire has ended without the lock
@@ -56,60 +53,43 @@ type monitor struct {
 	suspects   suspicions // since the last choice
 	owner      claim
 	challenger claim // it has replaced the owner's value, and has not been told yet
-	charges    []charge
-	clients    []looks
-	turn       int // the client that was told last that it has the lock; negative: nobody
-	turnOver   bool
+	charges    charges
+	clients    [mostClients]looks
+	turn       int // the client that was told last that it has the lock, or nobody, or over
 	fence      int64
-	acked      []int64 // what acknowledged updates had read
+	acked      int   // how many updates were acknowledged
+	greatest   int64 // of what they had read
 	hung       bool
-	silent     bool // the owner's release has sent nothing, and nothing has named the lock since
+	left       bool // the owner's release has left the lock in place
 }
 
-func newMonitor(clients int) monitor {
-	return monitor{owner: claim{client: -1, ends: never}, challenger: claim{client: -1, ends: never}, clients: make([]looks, clients), turn: -1}
-}
+// Turns that are no client's.
+const (
+	nobody = -1 // there has been none
+	over   = -2 // the latest one has ended
+)
 
-func (m *monitor) clone() monitor {
-	twin := *m
-	twin.charges, twin.clients, twin.acked = slices.Clone(m.charges), slices.Clone(m.clients), slices.Clone(m.acked)
-	return twin
-}
-
-func (m *monitor) appendTo(b []byte) []byte {
-	b = m.challenger.appendTo(m.owner.appendTo(append(b, 'm')))
-	for _, l := range m.clients {
-		b = fmt.Append(b, l.ghost, l.kept, l.keptRefused, l.swapped, l.rightful, l.looked, l.changed, l.removed)
-	}
-	for _, n := range append([]int64{int64(m.turn), m.fence, int64(len(m.acked))}, m.acked...) {
-		b = binary.AppendVarint(b, n)
-	}
-	b = fmt.Append(b, m.turnOver, m.hung, m.silent)
-	if len(m.charges) > 0 {
-		b = fmt.Append(b, m.charges)
-	}
-	return b
-}
+func newMonitor() monitor { return monitor{owner: nobodys, challenger: nobodys, turn: nobody} }
 
 func (m *monitor) called(w *world, i int, op history.Op) {
 	c, l := &w.clients[i], &m.clients[i]
 	switch op {
 	case history.OpAcquire:
 		c.phase = acquiring
-		*l = looks{}
+		*l = looks{after: m.owner.client >= 0 && m.owner.standing == refused}
 	case history.OpWork:
-		c.phase, c.passed = working, false
+		c.phase = working
 	case history.OpRelease:
 		c.phase = releasing
-		*l = looks{rightful: w.active(i) && m.rightful(w, i)}
+		*l = looks{rightful: c.active() && m.rightful(i)}
 		m.ends(i)
 		c.on = false
 	}
 }
 
 // rightful says whether the lock is the client's, with time left.
-func (m *monitor) rightful(w *world, i int) bool {
-	return m.owner.client == i && m.owner.standing == granted && w.now < m.owner.ends
+func (m *monitor) rightful(i int) bool {
+	return m.owner.client == i && m.owner.standing == granted && m.owner.ends > 0
 }
 
 // ends: a client's hold has ended.
@@ -122,61 +102,62 @@ func (m *monitor) ends(i int) {
 // holds: a client holds the lock from now, or goes on.
 func (m *monitor) holds(w *world, i, until int, limited bool) {
 	c := &w.clients[i]
-	was := w.active(i)
+	was := c.active()
 	c.on = true
 	if limited {
-		c.ends = until
+		c.ends = max(until, -1)
 	} else if !was {
 		c.ends = never
 	}
-	if was || !w.active(i) {
+	if was || !c.active() {
 		return
 	}
 	for k := range w.clients {
-		if k != i && w.active(k) {
+		if k != i && w.clients[k].active() {
 			m.suspects.add(checker.DoubleHolder)
 		}
 	}
 }
 
 func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
-	c, l, ok := &w.clients[i], &m.clients[i], a.Outcome == history.OK
+	l, ok := &m.clients[i], a.Outcome == history.OK
 	switch op {
 	case history.OpAcquire:
-		m.settle(i, c.ops, ok)
+		m.settle(i, ok)
 		m.settleKept(i, ok)
 		if ok {
 			m.grant(w, i, a)
-		} else if l.ghost && a.Outcome == history.No {
-			m.suspects.add(checker.GhostLock)
-		}
-		l.ghost = false
-	case history.OpWork:
-		c.passed = false
-		if ok {
-			for _, read := range m.acked {
-				if read >= a.Read {
-					m.suspects.add(checker.LostUpdate)
-				}
+		} else if a.Outcome == history.No {
+			if l.ghost {
+				m.suspects.add(checker.GhostLock)
 			}
-			m.acked = append(m.acked, a.Read)
+			if l.left {
+				m.suspects.add(checker.Unreleasable)
+			}
+		}
+		l.after, l.ghost, l.left = false, false, false
+	case history.OpWork:
+		if ok {
+			if m.acked > 0 && m.greatest >= a.Read {
+				m.suspects.add(checker.LostUpdate)
+			}
+			m.acked, m.greatest = m.acked+1, max(m.greatest, a.Read)
 		}
 	case history.OpRelease:
-		m.released(w, i, a.Outcome)
+		m.released(i, a.Outcome)
 	}
 }
 
-func (m *monitor) released(w *world, i int, outcome history.Outcome) {
+func (m *monitor) released(i int, outcome history.Outcome) {
 	l := &m.clients[i]
 	if outcome == history.OK && m.turn == i {
-		m.turnOver = true
+		m.turn = over
 	}
-	own := m.rightful(w, i)
+	own := m.rightful(i)
 	if own && (l.rightful || l.changed) && outcome != history.Unknown {
-		if l.looked {
+		if m.left = true; l.looked && outcome == history.No {
 			m.suspects.add(checker.Unreleasable)
 		}
-		m.silent = !l.looked
 	}
 	if (own && l.rightful && !l.changed || l.removed) && outcome == history.No {
 		m.suspects.add(checker.FalseAlarm)
@@ -188,10 +169,9 @@ func (m *monitor) grant(w *world, i int, a history.Answer) {
 	c := &w.clients[i]
 	c.on = false
 	if !a.Limited || a.Valid > 0 {
-		m.holds(w, i, c.heard+ms(c.lasts(a.Valid)-history.ExpiryMargin), a.Limited)
+		m.holds(w, i, ms(c.lasts(a.Valid)-history.ExpiryMargin)-c.heard, a.Limited)
 	}
-	m.turn, m.turnOver = i, false
-	w.passTurn(i)
+	m.turn = i
 	if a.Fence != 0 {
 		if a.Fence <= m.fence {
 			m.suspects.add(checker.FenceRegression)
@@ -200,55 +180,50 @@ func (m *monitor) grant(w *world, i int, a history.Answer) {
 	}
 }
 
-// passTurn notes that a client has a turn while others work, and while what they wrote may arrive again.
-func (w *world) passTurn(to int) {
-	for i := range w.clients {
-		c := &w.clients[i]
-		if i == to {
-			continue
-		}
-		c.passed = c.passed || c.phase == working
-		for k := range c.travel {
-			c.travel[k].passed = c.travel[k].passed || c.travel[k].op == history.OpWork
-		}
-	}
-}
-
 // settle takes in how an acquire has ended.
-func (m *monitor) settle(i, op int, ok bool) {
+func (m *monitor) settle(i int, ok bool) {
 	end := refused
 	if ok {
 		end = granted
 	}
-	if o := &m.owner; o.client == i && o.op == op && o.standing == pending {
+	if o := &m.owner; o.client == i && o.standing == pending {
 		o.standing = end
 	}
-	if ch := &m.challenger; ch.client == i && ch.op == op {
+	if ch := &m.challenger; ch.client == i && ch.standing == pending {
 		if ch.standing = end; ok {
 			m.owner = *ch
 		}
-		*ch = claim{client: -1, ends: never}
+		*ch = nobodys
 	}
-	var kept []charge
-	for _, g := range m.charges {
-		if at := slices.Index(g.on, acquireOf{i, op}); at >= 0 {
-			if !ok {
+	m.settleCharges(i, ok)
+}
+
+// settleCharges takes in how the acquire of a client has ended of which charges are.
+func (m *monitor) settleCharges(i int, ok bool) {
+	for harm := range m.charges {
+		for set := range uint32(1) << mostClients {
+			if set>>i&1 == 0 || m.charges[harm]>>set&1 == 0 {
 				continue
 			}
-			g.on = slices.Delete(slices.Clone(g.on), at, at+1)
+			if m.charges[harm] &^= 1 << set; ok {
+				m.charge(harm, set&^(1<<i))
+			}
 		}
-		if len(g.on) == 0 {
-			m.suspects.add(g.name)
-			continue
-		}
-		kept = append(kept, g)
 	}
-	m.charges = kept
+}
+
+// charge: there is a harm if the acquires of these clients end well.
+func (m *monitor) charge(harm int, clients uint32) {
+	if clients == 0 {
+		m.suspects.add(harms[harm])
+		return
+	}
+	m.charges[harm] |= 1 << clients
 }
 
 // lost: a lock has reported that it is lost.
 func (m *monitor) lost(w *world, i int) {
-	if w.active(i) && m.rightful(w, i) {
+	if w.clients[i].active() && m.rightful(i) {
 		m.suspects.add(checker.FalseAlarm)
 	}
 	m.ends(i)
@@ -275,32 +250,33 @@ func (m *monitor) settleKept(i int, ok bool) {
 }
 
 func (m *monitor) crashed(i int) {
-	m.settle(i, -1, false)
 	if m.owner.client == i {
 		m.owner.dead = true
 	}
-	m.charges = slices.DeleteFunc(m.charges, func(g charge) bool {
-		return slices.ContainsFunc(g.on, func(a acquireOf) bool { return a.client == i })
-	})
+	m.settleCharges(i, false)
 	if m.challenger.client == i {
-		m.challenger = claim{client: -1, ends: never}
+		m.challenger = nobodys
 	}
 }
 
 // patience is how long a user waits for a release.
-func (w *world) patience() int { return w.lease * 5 / 4 }
+func patience(lease int) int { return lease * 5 / 4 }
 
-// late says whether a client's release has taken too long, and nothing but the lock has delayed it.
-func (c *client) late(w *world) bool {
-	return c.phase == releasing && !c.delayed && w.now-c.calledAt >= w.patience()
+// late says whether a client's release has taken too long, and its client has not been paused meanwhile.
+func (c *client) late(lease int) bool {
+	return c.phase == releasing && !c.delayed && c.called >= patience(lease)
 }
 
-func (m *monitor) passed(w *world) {
-	for i := range w.clients {
-		if c := &w.clients[i]; c.late(w) && !m.hung {
-			m.hung = true
-			m.suspects.add(checker.HungOperation)
-		}
+// passes lets time pass.
+func (m *monitor) passes(d int) {
+	m.owner.ends, m.challenger.ends = nearer(m.owner.ends, d), nearer(m.challenger.ends, d)
+}
+
+// hangs: a client's release has taken too long, and no fault has struck.
+func (m *monitor) hangs() {
+	if !m.hung {
+		m.hung = true
+		m.suspects.add(checker.HungOperation)
 	}
 }
 
@@ -309,7 +285,7 @@ func (m *monitor) wrote(w *world, i int, request message, r service.Reply) {
 	if request.commands[0][0] == "GET" || !request.names(counterKey) || r.Kind == service.Error {
 		return
 	}
-	if m.turn >= 0 && (m.turn != i || m.turnOver) {
+	if m.turn != nobody && m.turn != i {
 		m.suspects.add(checker.StaleWrite)
 	}
 }
@@ -319,18 +295,14 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 	if len(w.servers) > 1 {
 		return // nothing is concluded from one server of several
 	}
-	if m.silent && change.Before.Exists() {
-		m.suspects.add(checker.Unreleasable)
-	}
-	m.silent = false
 	effect := change.Effect(0)
-	mine := m.claim(w, i, q, change)
+	mine, acquires := m.claim(w, i, q, change)
 	o := &m.owner
 	foreign := o.client >= 0 && change.Before.Exists() && change.Before.Value != o.value
 	own := o.client == i && !foreign
-	live := o.client >= 0 && o.live(w.now, w.clients[o.client].on)
+	live := o.client >= 0 && o.live(w.clients[o.client].on)
 	counts, prolongs := false, false
-	if effect == history.EffectReplaced && o.client != i && !foreign && mine.acquires {
+	if effect == history.EffectReplaced && o.client != i && !foreign && acquires {
 		counts, prolongs = change.CountedBy(q.commands[len(q.commands)-1], 0)
 	}
 	harm := effect
@@ -343,7 +315,8 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 	if live && o.client != i {
 		m.flag(i, effect, harm, mine, foreign)
 	}
-	m.look(w, i, q, effect, change.Before.Exists(), own)
+	m.look(i, q, effect, change.Before.Exists(), own)
+	m.left = m.left && !foreign && stays(effect, change)
 	if counts {
 		m.count(mine)
 		return
@@ -351,18 +324,24 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 	m.follow(effect, own, live && !foreign, foreign, mine, change)
 }
 
+// stays says whether a command has left the lock as it was, but for its end.
+func stays(effect history.Effect, change history.Change) bool {
+	return change.Before.Exists() && effect != history.EffectRemoved && effect != history.EffectReplaced
+}
+
 // look notes what the operation of a command has seen and done.
-func (m *monitor) look(w *world, i int, q message, effect history.Effect, there, own bool) {
+func (m *monitor) look(i int, q message, effect history.Effect, there, own bool) {
 	o, l := &m.owner, &m.clients[i]
 	if q.ended {
 		return
 	}
 	switch q.op {
 	case history.OpAcquire:
-		ghost := o.client >= 0 && o.client != i && o.standing == refused && w.now < o.ends && !o.over && !o.dead
-		l.ghost = l.ghost || ghost && there && effect == history.EffectNone
+		met := there && effect == history.EffectNone
+		l.ghost = l.ghost || met && l.after && o.ghost(i)
+		l.left = l.left || m.left && met
 		l.kept, l.keptRefused = 0, false
-		if there && effect == history.EffectNone && o.keeps(i, w.now) {
+		if met && o.keeps(i) {
 			l.kept, l.keptRefused = o.client+1, o.standing == refused
 		}
 	case history.OpRelease:
@@ -374,28 +353,18 @@ func (m *monitor) look(w *world, i int, q message, effect history.Effect, there,
 
 // flag suspects what a command did to the live lock of another client.
 func (m *monitor) flag(i int, effect, harm history.Effect, mine claim, foreign bool) {
-	on := []acquireOf{}
+	var on uint32
 	if m.owner.standing == pending {
-		on = append(on, acquireOf{m.owner.client, m.owner.op})
+		on = 1 << m.owner.client
 	}
-	name, known := map[history.Effect]checker.Name{
-		history.EffectReplaced: checker.Overwrite, history.EffectRemoved: checker.WrongfulDelete, history.EffectProlonged: checker.WrongfulRenew,
-	}[harm]
-	if known && !foreign {
-		m.charge(charge{name, on})
+	harmful := []history.Effect{history.EffectReplaced, history.EffectRemoved, history.EffectProlonged} // in the order of harms
+	if at := slices.Index(harmful, harm); at >= 0 && !foreign {
+		m.charge(at, on)
 	}
 	if counts := harm != effect; counts && m.owner.standing == pending {
 		return // neither has the lock yet
 	}
 	if mine.standing == pending && (effect == history.EffectCreated || effect == history.EffectReplaced) {
-		m.charge(charge{checker.EarlyGrant, append(slices.Clone(on), acquireOf{i, mine.op})})
+		m.charge(len(harmful), on|1<<i) // it is an early grant
 	}
-}
-
-func (m *monitor) charge(g charge) {
-	if len(g.on) == 0 {
-		m.suspects.add(g.name)
-		return
-	}
-	m.charges = append(m.charges, g)
 }

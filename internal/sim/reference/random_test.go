@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	randomLocks = flag.Int("seeds", 0, "how many random locks take random paths; 0: 20, or 400 in full")
+	randomLocks = flag.Int("seeds", 0, "how many random locks take random paths, and are searched with clients in any order; 0: a few, or some hundreds in full")
 	randomPaths = flag.Int("paths", 12, "how many paths each takes")
 )
 
@@ -57,24 +57,26 @@ func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, suspicions) {
 	t.Helper()
 	const longest = 150
-	s := &search{Config: config, timed: true, paths: make([]link, 1)}
-	s.locals = locals{spec: config.Lock, servers: config.Servers, starts: map[int]*moment{}}
-	s.locals.opts.Key, s.locals.opts.Lease = lockKey, config.Lease
+	s := newSearch(config, absolute)
+	s.locals.limits = true
+	defer s.locals.close()
 	world, err := s.begin()
 	require.NoError(t, err)
+	at := place{row: s.rowOf(world)}
 	var suspects suspicions
 	for range longest {
-		choices := s.choices(nil, world)
+		choices := s.choices(nil, &at.row)
 		if len(choices) == 0 {
 			break
 		}
 		chosen := choices[dice.IntN(len(choices))]
-		world = world.clone()
-		require.NoError(t, s.make(world, chosen))
-		s.paths = append(s.paths, link{len(s.paths) - 1, chosen})
-		suspects |= world.monitor.suspects
+		next, seen, err := s.step(&at.row, chosen)
+		require.NoError(t, err)
+		s.reached.links = append(s.reached.links, link{at.number, chosen})
+		at = place{row: next, number: int32(len(s.reached.links) - 1)}
+		suspects |= seen
 	}
-	events, err := s.record(place{world: world, number: len(s.paths) - 1}, false)
+	events, err := s.record(s.path(at), false)
 	require.NoError(t, err)
 	return checker.Judge(events, checker.Options{}), suspects
 }

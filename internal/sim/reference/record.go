@@ -17,11 +17,14 @@ type recorder struct {
 	search *search
 	now    time.Duration
 	events []history.Event
-	ids    map[acquireOf]int64 // operations of clients, as the history numbers them
-	open   []int64             // of each client: the operation under way; 0: none
+	ids    map[operationOf]int64 // operations of clients, as the history numbers them
+	open   []int64               // of each client: the operation under way; 0: none
 	ops    []history.Op
 	trial  int // the client whose acquire is one with many tries; negative: none
 }
+
+// operationOf is an operation of a client, by its number.
+type operationOf struct{ client, number int }
 
 // began is when a history begins.
 const began = time.Second
@@ -29,13 +32,9 @@ const began = time.Second
 // asked is the time between two state probes. This model needs none.
 const asked = time.Microsecond
 
-// record is the history that leads to a place. A trial is one in which a fresh client tries at the end.
-func (s *search) record(at place, trial bool) ([]history.Event, error) {
-	var path []choice
-	for n := at.number; n != 0; n = s.paths[n].before {
-		path = append(path, s.paths[n].made)
-	}
-	r := &recorder{search: s, now: began, ids: map[acquireOf]int64{}, trial: -1}
+// record is the history of a sequence of choices. A trial is one in which a fresh client tries at the end.
+func (s *search) record(path []choice, trial bool) ([]history.Event, error) {
+	r := &recorder{search: s, now: began, ids: map[operationOf]int64{}, trial: -1}
 	s.recorder = r
 	defer func() { s.recorder = nil }()
 	w, err := s.begin()
@@ -45,14 +44,15 @@ func (s *search) record(at place, trial bool) ([]history.Event, error) {
 	for i := range s.Clients {
 		r.opens(i)
 	}
-	for _, o := range slices.Backward(path) {
+	for _, o := range path {
 		if err := s.make(w, o); err != nil {
 			return nil, err
 		}
 	}
+	ended := !slices.ContainsFunc(w.clients, func(c client) bool { return !s.over(&c) })
 	if w.monitor.hung {
 		for i := range w.clients {
-			if c := &w.clients[i]; c.late(w) {
+			if c := &w.clients[i]; c.late(w.lease) {
 				r.returned(i, c.ops, history.OpRelease, history.Answer{Outcome: history.Unknown})
 			}
 		}
@@ -62,7 +62,7 @@ func (s *search) record(at place, trial bool) ([]history.Event, error) {
 			return nil, err
 		}
 	}
-	if s.ended(at.world) {
+	if ended {
 		r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: w.counter()}})
 	}
 	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
@@ -111,23 +111,25 @@ func (r *recorder) choice(w *world, o choice) {
 	}
 	switch o.kind {
 	case passes:
-		for _, i := range o.paused {
-			r.fault(string(faults.Pause.Of().Recorded), name(i), history.PhaseEffective, "")
+		for i := range w.clients {
+			if o.paused>>i&1 != 0 {
+				r.fault(string(faults.Pause.Of().Recorded), name(i), history.PhaseEffective, "")
+			}
 		}
-		r.now += duration(o.until - w.now)
-	case strikes:
-		target := name(o.client)
-		if o.fault.OnServer() {
-			target = r.server(o.client)
+		r.now += duration(int(o.time))
+	case strikes, strikesServer:
+		fault, target := r.search.kinds[o.fault], name(int(o.client))
+		if o.kind == strikesServer {
+			target = r.server(int(o.client))
 		}
-		r.fault(string(o.fault.Of().Recorded), target, history.PhaseEffective, r.drift(o.fault))
-		if o.fault == faults.Crash {
+		r.fault(string(fault.Of().Recorded), target, history.PhaseEffective, r.drift(fault))
+		if fault == faults.Crash {
 			r.event(history.Event{Kind: history.KindExit, Client: target, Detail: &history.Detail{Why: "killed"}})
 		}
 	case arrives, vanishes:
 	default:
 		if w.clients[o.client].paused {
-			r.fault(string(faults.Pause), name(o.client), history.PhaseRecover, "")
+			r.fault(string(faults.Pause), name(int(o.client)), history.PhaseRecover, "")
 		}
 	}
 }
@@ -151,7 +153,7 @@ func (r *recorder) called(i, op int, kind history.Op) {
 		return
 	}
 	r.open[i], r.ops[i] = int64(len(r.ids)+1), kind
-	r.ids[acquireOf{i, op}] = r.open[i]
+	r.ids[operationOf{i, op}] = r.open[i]
 	e := history.Event{Kind: history.KindCall, Client: name(i), Lock: lockKey, Op: kind, ID: r.open[i]}
 	switch {
 	case i == r.trial:
@@ -204,7 +206,7 @@ func (r *recorder) served(i int, m message, change history.Change, replies []ser
 	}
 	e := history.Event{Kind: history.KindCommand, Client: name(i), Lock: lockKey, Detail: &history.Detail{Command: c}}
 	if m.op != history.OpNone {
-		e.ID, e.Op = r.ids[acquireOf{i, m.id}], m.op
+		e.ID, e.Op = r.ids[operationOf{i, m.id}], m.op
 		if i == r.trial {
 			e.ID = r.open[i]
 		}

@@ -3,6 +3,7 @@ package reference
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -19,63 +20,63 @@ var errWait = errors.New("the lock waits for something that the search does not 
 // make makes a choice.
 func (s *search) make(w *world, o choice) error {
 	s.recorder.choice(w, o)
+	i, task := int(o.client), int(o.task)
 	switch o.kind {
 	case passes:
 		s.pass(w, o)
 		return nil
-	case strikes:
+	case strikes, strikesServer:
 		return s.strike(w, o)
 	case notices:
 		return s.notice(w, o)
 	case arrives, vanishes:
-		c := &w.clients[o.client]
-		m := c.travel[o.task]
-		c.travel = slices.Delete(c.travel, o.task, o.task+1)
+		c := &w.clients[i]
+		m := c.travel[task]
+		c.travel = slices.Delete(c.travel, task, task+1)
 		if o.kind == arrives {
-			s.serve(w, o.client, m, true)
+			s.serve(w, i, m, true)
 		}
 		if m.conn >= firstLate {
-			w.change(m.server).model.Close(connection(o.client, m.conn))
+			w.change(m.server).model.Close(connection(i, m.conn))
 		}
 		return nil
 	}
-	c := &w.clients[o.client]
+	c := &w.clients[i]
 	c.stepped(o)
 	switch o.kind {
 	case calls:
-		op := s.next(w, o.client)
+		op := s.next(c)
 		if o.again {
 			op = history.OpRelease
 		}
 		c.ops++
-		c.calledAt, c.delayed = w.now, slices.ContainsFunc(w.struck, func(k faults.Kind) bool { return k != faults.Pause && k != faults.LongHold })
-		w.monitor.called(w, o.client, op)
-		s.recorder.called(o.client, c.ops, op)
-		return s.give(w, o.client, input{kind: call, op: op})
+		c.begun, c.called, c.delayed = true, 0, false
+		w.monitor.called(w, i, op)
+		s.recorder.called(i, c.ops, op)
+		return s.give(w, i, input{kind: call, op: op})
 	case breaks:
-		c.drop(o.task)
-		c.torn = without(c.torn, o.task)
-		return s.give(w, o.client, input{kind: lost, task: o.task})
+		c.drop(task)
+		c.torn = without(c.torn, task)
+		return s.give(w, i, input{kind: lost, task: task})
 	case serves:
-		c.torn = without(c.torn, o.task) // it goes by a new connection
-		m := c.message(o.task)
-		replies := s.serve(w, o.client, m, false)
-		c.answers = append(c.answers, answer{o.task, replies})
+		c.torn = without(c.torn, task) // it goes by a new connection
+		replies := s.serve(w, i, c.message(task), false)
+		c.answers = append(c.answers, answer{task, replies})
 		slices.SortFunc(c.answers, func(a, b answer) int { return a.task - b.task })
 	case takes:
-		in := input{kind: reply, task: o.task, replies: c.answers[c.answer(o.task)].replies}
-		c.torn = without(c.torn, o.task)
-		c.drop(o.task)
-		return s.give(w, o.client, in)
+		in := input{kind: reply, task: task, replies: c.answers[c.answer(task)].replies}
+		c.torn = without(c.torn, task)
+		c.drop(task)
+		return s.give(w, i, in)
 	case expires:
-		if c.answer(o.task) < 0 {
-			c.depart(o.task, true)
+		if c.answer(task) < 0 {
+			c.depart(task, true)
 		}
-		c.drop(o.task)
-		c.torn = without(c.torn, o.task)
-		return s.give(w, o.client, input{kind: expired, task: o.task})
+		c.drop(task)
+		c.torn = without(c.torn, task)
+		return s.give(w, i, input{kind: expired, task: task})
 	case wakes:
-		return s.give(w, o.client, input{kind: wake, task: o.task})
+		return s.give(w, i, input{kind: wake, task: task})
 	}
 	return nil
 }
@@ -83,7 +84,7 @@ func (s *search) make(w *world, o choice) error {
 // stepped: the client is not paused any more, nor in a long hold if it is its operation's step, or its user's.
 func (c *client) stepped(o choice) {
 	c.paused = false
-	if o.kind == calls || c.at.busy && o.task == c.at.main {
+	if o.kind == calls || c.at.busy && int(o.task) == c.at.main {
 		c.busy = false
 	}
 }
@@ -93,7 +94,7 @@ func (c *client) message(task int) message {
 	wait := c.at.wait(task)
 	m := message{conn: wait.Conn, server: wait.Server, commands: wait.Commands}
 	if c.at.busy && task == c.at.main {
-		m.id, m.passed = c.ops, c.passed
+		m.id = c.ops
 		m.op = map[phase]history.Op{acquiring: history.OpAcquire, working: history.OpWork, releasing: history.OpRelease}[c.phase]
 	}
 	return m
@@ -114,7 +115,7 @@ func (c *client) drop(task int) {
 func (s *search) give(w *world, i int, in input) error {
 	c := &w.clients[i]
 	before := c.at
-	after, err := s.locals.after(before, in, reading{c.shows(w.now), c.ahead})
+	after, err := s.locals.after(before, in, s.shown(w, c))
 	if err != nil {
 		return err
 	}
@@ -131,18 +132,31 @@ func (s *search) give(w *world, i int, in input) error {
 			c.torn = without(c.torn, old.Task)
 		}
 	}
-	c.at = after
-	if err := c.begin(before, w.now); err != nil {
+	if c.at = after; after.reads {
+		c.age, w.read = 0, true
+	}
+	if err := c.begin(before); err != nil {
 		return err
 	}
 	for _, n := range after.notices {
 		s.receive(w, i, n)
 	}
+	if after.rest != nil && s.recorder == nil {
+		c.at = after.rest
+	}
 	return nil
 }
 
+// shown is what a client's clocks show.
+func (s *search) shown(w *world, c *client) reading {
+	if s.locals.clocks == differences {
+		return reading{clock: c.age}
+	}
+	return reading{c.shows(w.now), c.ahead}
+}
+
 // begin notes when new waits end.
-func (c *client) begin(before *moment, now int) error {
+func (c *client) begin(before *moment) error {
 	var list []due
 	for _, wait := range c.at.waits {
 		old := before.wait(wait.Task)
@@ -153,12 +167,12 @@ func (c *client) begin(before *moment, now int) error {
 		case old != nil && old.Seq == wait.Seq:
 			at = c.dueAt(wait.Task)
 		case wait.Kind == process.Sleep:
-			at = now + c.takes(wait.Length)
+			at = c.takes(wait.Length)
 			if wait.Timer != 0 {
-				at = min(at, now+c.takes(wait.Limit))
+				at = min(at, c.takes(wait.Limit))
 			}
 		case wait.Timer != 0 && wait.Begun:
-			at = now + c.takes(wait.Limit)
+			at = c.takes(wait.Limit)
 		case wait.Timer != 0:
 			at = c.dueAt(wait.Task) // it goes on
 		}
@@ -176,7 +190,7 @@ func (s *search) receive(w *world, i int, n process.Notice) {
 	switch n.Kind {
 	case process.Returned:
 		for k := range c.travel {
-			if m := &c.travel[k]; m.id == c.ops && m.op != history.OpNone && !m.ended {
+			if m := &c.travel[k]; m.op != history.OpNone && !m.ended {
 				m.ended, m.ok = true, n.Answer.Outcome == history.OK
 			}
 		}
@@ -197,7 +211,7 @@ func (s *search) receive(w *world, i int, n process.Notice) {
 			c.on = false
 			return
 		}
-		w.monitor.holds(w, i, c.heard+ms(c.lasts(n.Valid)-history.ExpiryMargin), true)
+		w.monitor.holds(w, i, ms(c.lasts(n.Valid)-history.ExpiryMargin)-c.heard, true)
 	case process.Hangup:
 		c.broken = without(c.broken, n.Server)
 		w.leave(i, n)
@@ -286,7 +300,7 @@ func (s *search) serve(w *world, i int, m message, unheard bool) []service.Reply
 		}
 	}
 	if !unheard {
-		c.heard = w.now
+		c.heard = 0
 	}
 	if m.names(lockKey) {
 		w.monitor.commanded(w, i, m, change)
@@ -300,51 +314,55 @@ func (m *message) names(key string) bool {
 
 // pass lets time pass.
 func (s *search) pass(w *world, o choice) {
-	for _, i := range o.paused {
-		c := &w.clients[i]
-		c.paused, c.delayed = true, true
-		if c.heard == w.now { // a reply that has just been sent reaches it at the end of the pause
-			c.heard = o.until
-		}
-		w.struck = append(w.struck, faults.Pause)
+	w.struck = s.strikes(w.struck, o)
+	for i := range w.clients {
+		w.clients[i].passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
 	}
-	for _, i := range o.busy {
-		w.clients[i].busy = true
-		w.struck = append(w.struck, faults.LongHold)
-	}
-	w.spent = len(w.struck)
-	d := duration(o.until - w.now)
 	for i := range w.servers {
-		v := w.change(i)
-		v.model.Advance(d)
-		if v.behind != nil {
-			v.behind = v.behind.Clone()
-			v.behind.Advance(d)
+		w.servers[i] = w.servers[i].passes(int(o.time))
+	}
+	w.monitor.passes(int(o.time))
+	w.now += int(o.time)
+	if slices.ContainsFunc(w.clients, func(c client) bool { return c.late(w.lease) }) && !w.struck.hurts {
+		w.monitor.hangs()
+	}
+}
+
+// strikes counts the faults of a choice.
+func (s *search) strikes(k struck, o choice) struck {
+	add := func(kind faults.Kind, n int) {
+		if n > 0 {
+			k.kinds[s.place(kind)] += uint8(n)
+			k.all += n
+			k.hurts = k.hurts || kind != faults.Pause && kind != faults.LongHold
 		}
 	}
-	w.now = o.until
-	w.monitor.passed(w)
+	if o.kind == strikes || o.kind == strikesServer {
+		add(s.kinds[o.fault], 1)
+	}
+	add(faults.Pause, bits.OnesCount8(o.paused))
+	add(faults.LongHold, bits.OnesCount8(o.busy))
+	return k
 }
+
+// place is the place of a kind of fault that may strike; negative: it may not.
+func (s *search) place(kind faults.Kind) int { return slices.Index(s.kinds, kind) }
 
 // strike spends a fault on a client, its message, or a server.
 func (s *search) strike(w *world, o choice) error {
-	w.struck = append(w.struck, o.fault)
-	w.spent = len(w.struck)
-	for i := range w.clients {
-		w.clients[i].delayed = true
-	}
-	switch o.fault {
-	case faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver:
-		s.strikeServer(w, o)
+	w.struck = s.strikes(w.struck, o)
+	i, task, fault := int(o.client), int(o.task), s.kinds[o.fault]
+	if o.kind == strikesServer {
+		s.strikeServer(w, i, fault)
 		return nil
 	}
-	c := &w.clients[o.client]
-	switch o.fault {
+	c := &w.clients[i]
+	switch fault {
 	case faults.ClockAhead, faults.ClockBehind:
 		switch {
 		case s.ClockRate != 0:
-			c.drift(s.ClockRate, o.fault)
-		case o.fault == faults.ClockAhead:
+			c.drift(s.ClockRate, fault)
+		case fault == faults.ClockAhead:
 			c.skew = ms(s.Skew)
 		default:
 			c.skew = -ms(s.Skew)
@@ -354,15 +372,15 @@ func (s *search) strike(w *world, o choice) error {
 	case faults.StepBack:
 		c.ahead -= ms(s.Skew)
 	case faults.Crash:
-		w.monitor.crashed(o.client)
+		w.monitor.crashed(i)
 		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never}
 	case faults.Duplicate:
 		c.stepped(o)
-		m := c.message(o.task)
+		m := c.message(task)
 		m.again = true
 		c.travel = append(c.travel, m)
 		m.again = false
-		c.answers = append(c.answers, answer{o.task, s.serve(w, o.client, m, false)})
+		c.answers = append(c.answers, answer{task, s.serve(w, i, m, false)})
 	case faults.ReplyLost, faults.LateRequest:
 		if c.deaf = o.unseen; o.unseen {
 			return nil
@@ -374,19 +392,20 @@ func (s *search) strike(w *world, o choice) error {
 
 // notice has a client learn that it gets no reply.
 func (s *search) notice(w *world, o choice) error {
+	task := int(o.task)
 	c := &w.clients[o.client]
 	c.stepped(o)
-	if c.deaf = false; c.answer(o.task) < 0 && !c.isBroken(o.task) {
-		c.depart(o.task, false)
+	if c.deaf = false; c.answer(task) < 0 && !c.isBroken(task) {
+		c.depart(task, false)
 	}
-	c.drop(o.task)
-	return s.give(w, o.client, input{kind: lost, task: o.task})
+	c.drop(task)
+	return s.give(w, int(o.client), input{kind: lost, task: task})
 }
 
-func (s *search) strikeServer(w *world, o choice) {
-	before := w.servers[o.client].model
-	v := w.change(o.client)
-	switch o.fault {
+func (s *search) strikeServer(w *world, number int, fault faults.Kind) {
+	before := w.servers[number].model
+	v := w.change(number)
+	switch fault {
 	case faults.ClockJump:
 		v.model.Advance(2 * s.Lease)
 	case faults.ClockBack:
@@ -397,9 +416,9 @@ func (s *search) strikeServer(w *world, o choice) {
 	case faults.FailOver:
 		v.model, v.behind = v.behind, nil
 	}
-	if o.fault == faults.Restart || o.fault == faults.FailOver {
+	if fault == faults.Restart || fault == faults.FailOver {
 		for i := range w.clients {
-			w.clients[i].disconnect(i, o.client, before)
+			w.clients[i].disconnect(i, number, before)
 		}
 	}
 }

@@ -14,12 +14,20 @@ import (
 	"github.com/locklab/locklab/internal/sim/service"
 )
 
-// never does not come. Times are in milliseconds since the beginning.
+// never does not come. Times are in milliseconds from now: what is to come is positive, and what is over is not.
 const never = math.MaxInt
 
 func ms(d time.Duration) int { return int(d / time.Millisecond) }
 
 func duration(t int) time.Duration { return time.Duration(t) * time.Millisecond }
+
+// nearer is a time when so much more has passed. How long ago it was does not matter, but whether it is now.
+func nearer(t, by int) int {
+	if t == never {
+		return never
+	}
+	return max(t-by, -1)
+}
 
 // phase is where a client is in its round.
 type phase uint8
@@ -38,13 +46,13 @@ const (
 
 // world is everything at one time.
 type world struct {
-	now      int
+	now      int // since the beginning; what matters of it are the clocks of clients
 	clients  []client
 	servers  []server
 	resource server
-	struck   []faults.Kind // the faults so far, in their order
-	spent    int
+	struck   struck
 	monitor  monitor
+	read     bool // some lock has read a clock
 
 	lease     int
 	leaseless bool
@@ -53,8 +61,25 @@ type world struct {
 // server is a server, or the resource. Its model is never changed: a change makes another one.
 type server struct {
 	model  *redis.Server
-	number int           // of its state; 0: not known
 	behind *redis.Server // as a replica has it that lacks the last write; nil: there was none
+}
+
+// passes lets time pass.
+func (v server) passes(d int) server {
+	for _, model := range []**redis.Server{&v.model, &v.behind} {
+		if *model != nil {
+			*model = (*model).Clone()
+			(*model).Advance(duration(d))
+		}
+	}
+	return v
+}
+
+// struck are the faults so far.
+type struck struct {
+	kinds [mostKinds]uint8 // by their place in search.kinds
+	all   int
+	hurts bool // one of them is neither a pause nor a long hold
 }
 
 // wrongClocks is by how much a client's clocks are wrong.
@@ -103,21 +128,23 @@ type client struct {
 	at           *moment
 	phase        phase
 	round, tries int
-	ops          int // operations that it has called
-	calledAt     int // when it called the latest
+	ops          int  // operations that it has called
+	begun        bool // it has called one, or time has passed
+	called       int  // how long ago it called the latest
 	answers      []answer
 	due          []due
 	travel       []message
 	paused, busy bool // since its last step; in a long hold
 	deaf         bool // its operation waits for what is lost
 	connections
-	delayed bool // its operation, by a fault
-	passed  bool // another client has had a turn since its work was called
+	delayed bool // its operation, by a pause
 	unsure  bool // its latest release came to unknown, so it may release once more
 	wrongClocks
+	age   int  // how long ago its lock read a clock
+	slept int  // how long something of it has been under way that sleeps
 	on    bool // it was told that it has the lock, and not that it has not
 	ends  int  // when its hold ends by what the lock has declared
-	heard int  // when the latest of its commands that it waited for was executed
+	heard int  // how long ago the latest of its commands that it waited for was executed
 }
 
 // connections are those of a client that a restart has broken, and that it has not noticed.
@@ -143,7 +170,6 @@ type message struct {
 	id           int        // of that operation, by client
 	ended, ok    bool       // that operation has ended; well
 	again        bool       // it is a copy
-	passed       bool       // of work: another client has had a turn since that was called
 	soon         bool       // it arrives before time passes
 	torn         bool       // or is lost with its connection
 }
@@ -162,23 +188,31 @@ func (c *client) dueAt(task int) int {
 }
 
 // active says whether the client holds the lock, as far as it knows.
-func (w *world) active(i int) bool { return w.clients[i].on && w.now < w.clients[i].ends }
+func (c *client) active() bool { return c.on && c.ends > 0 }
 
-func (w *world) clone() *world {
-	twin := *w
-	twin.clients = slices.Clone(w.clients)
-	for i := range twin.clients {
-		c := &twin.clients[i]
-		c.answers, c.due, c.travel = slices.Clone(c.answers), slices.Clone(c.due), slices.Clone(c.travel)
-		c.torn, c.broken = slices.Clone(c.torn), slices.Clone(c.broken)
+func (c client) clone() client {
+	c.answers, c.due, c.travel = slices.Clone(c.answers), slices.Clone(c.due), slices.Clone(c.travel)
+	c.torn, c.broken = slices.Clone(c.torn), slices.Clone(c.broken)
+	return c
+}
+
+// passes lets time pass. The client is paused meanwhile, or in a long hold, or neither.
+func (c *client) passes(d int, paused, busy bool) {
+	if paused {
+		c.paused, c.delayed = true, true
 	}
-	twin.servers, twin.struck = slices.Clone(w.servers), slices.Clone(w.struck)
-	twin.monitor = w.monitor.clone()
-	return &twin
+	if !paused || c.heard > 0 { // a reply that has just been sent reaches it at the end of the pause
+		c.heard += d
+	}
+	c.busy, c.begun = c.busy || busy, true
+	c.called, c.age, c.slept, c.ends = c.called+d, c.age+d, c.slept+d, nearer(c.ends, d)
+	for i := range c.due {
+		c.due[i].at = nearer(c.due[i].at, d)
+	}
 }
 
 func (s *search) begin() (*world, error) {
-	w := &world{resource: server{model: redis.New()}, monitor: newMonitor(s.Clients), lease: ms(s.Lease), leaseless: s.Lock.Leaseless}
+	w := &world{resource: server{model: s.fresh.Clone()}, monitor: newMonitor(), lease: ms(s.Lease), leaseless: s.Lock.Leaseless}
 	for i := range s.Clients {
 		at, err := s.locals.start(i)
 		if err != nil {
@@ -187,68 +221,91 @@ func (s *search) begin() (*world, error) {
 		w.clients = append(w.clients, client{at: at, ends: never})
 	}
 	for range s.Servers {
-		w.servers = append(w.servers, server{model: redis.New()})
+		w.servers = append(w.servers, server{model: s.fresh.Clone()})
 	}
 	return w, nil
 }
 
-// key is all of a world, exactly. The parts are numbered, so that it is short.
-func (s *search) key(w *world) string {
-	b := binary.AppendVarint(nil, int64(w.now))
-	for i := range w.clients {
-		b = s.number(b, w.clients[i].appendTo(s.text[:0]))
+// plain is a client without what cannot matter any more.
+func (s *search) plain(c client, i int) client {
+	c.ops = min(c.ops, 1)
+	c.begun = c.begun || s.Budget[faults.ClockAhead]+s.Budget[faults.ClockBehind] == 0
+	for k := range c.travel {
+		c.travel[k].id = 0
 	}
-	for i := range w.servers {
-		b = binary.AppendVarint(b, int64(s.numberOf(&w.servers[i])))
+	if c.phase != releasing {
+		c.called, c.delayed = 0, false
 	}
-	b = binary.AppendVarint(b, int64(s.numberOf(&w.resource)))
-	for _, kind := range w.struck {
-		b = append(append(b, kind...), ' ')
+	if c.called = min(c.called, patience(ms(s.Lease))); c.delayed {
+		c.called = 0
 	}
-	return string(s.number(b, w.monitor.appendTo(s.text[:0])))
+	if !c.on {
+		c.ends = never
+	}
+	if !s.locals.limits || c.phase != acquiring && (!c.on || c.at.idle()) {
+		c.heard = 0
+	}
+	c.heard = min(c.heard, ms(s.Horizon))
+	if holding <= c.phase && c.phase <= releasing {
+		c.tries = 0 // it begins anew with the next round
+	}
+	if c.phase == crashed || c.phase == finished && c.at.idle() && !c.unsure {
+		c = client{at: s.locals.starts[i], phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections}
+	}
+	if !c.at.read {
+		c.age = 0
+	}
+	if !c.at.sleeps {
+		c.slept = 0
+	}
+	return c
 }
 
-// number appends the number of a part of a state.
-func (s *search) number(b, text []byte) []byte {
-	s.text = text
-	n, known := s.parts[string(text)]
-	if !known {
-		n = len(s.parts) + 1
-		s.parts[string(text)] = n
-	}
-	return binary.AppendVarint(b, int64(n))
-}
-
-// numberOf is the number of a server's state.
-func (s *search) numberOf(v *server) int {
-	if v.number == 0 {
-		text := v.model.AppendState(append(s.text[:0], 's'))
-		if v.behind != nil {
-			text = v.behind.AppendState(append(text, "|r"...))
-		}
-		n, _ := binary.Varint(s.number(nil, text))
-		v.number = int(n)
-	}
-	return v.number
-}
-
-func (c *client) appendTo(b []byte) []byte {
-	b = append(b, 'c')
-	for _, n := range [...]int{c.at.number, int(c.phase), c.round, c.tries, c.ops, c.calledAt, c.skew, c.rate, c.ahead, c.ends, c.heard, len(c.due), len(c.answers)} {
+// appendTo appends all of a client but its number. The moment is called by another one.
+func (c *client) appendTo(b []byte, moment int) []byte {
+	for _, n := range [...]int{
+		moment, int(c.phase), c.round, c.tries, c.ops, c.called, c.skew, c.rate, c.ahead, c.age, c.slept, c.ends, c.heard,
+		len(c.due), len(c.answers), len(c.travel), len(c.torn), len(c.broken),
+	} {
 		b = binary.AppendVarint(b, int64(n))
 	}
-	b = fmt.Append(b, c.paused, c.busy, c.deaf, c.delayed, c.passed, c.unsure, c.on, c.torn, c.broken)
+	b = appendFlags(b, c.begun, c.paused, c.busy, c.deaf, c.delayed, c.unsure, c.on)
+	for _, n := range slices.Concat(c.torn, c.broken) {
+		b = binary.AppendVarint(b, int64(n))
+	}
 	for _, d := range c.due {
 		b = binary.AppendVarint(binary.AppendVarint(b, int64(d.task)), int64(d.at))
 	}
 	for _, a := range c.answers {
-		b = binary.AppendVarint(b, int64(a.task))
-		for _, r := range a.replies {
-			b = fmt.Appendf(b, " %d%q", r.Kind, r.String())
-		}
+		b = appendReplies(binary.AppendVarint(b, int64(a.task)), a.replies)
 	}
 	for _, m := range c.travel {
-		b = fmt.Appendf(b, "|m%d %d %q %d %d %t %t %t %t %t %t", m.conn, m.server, m.commands, m.op, m.id, m.ended, m.ok, m.again, m.passed, m.soon, m.torn)
+		b = fmt.Appendf(b, "|m%d %d %q %d", m.conn, m.server, m.commands, m.op)
+		b = appendFlags(b, m.ended, m.ok, m.again, m.soon, m.torn)
+	}
+	return b
+}
+
+func appendFlags(b []byte, flags ...bool) []byte {
+	for _, f := range flags {
+		if b = append(b, '-'); f {
+			b[len(b)-1] = '+'
+		}
+	}
+	return b
+}
+
+func appendReplies(b []byte, replies []service.Reply) []byte {
+	for _, r := range replies {
+		b = fmt.Appendf(b, "|%d %s", r.Kind, r.String())
+	}
+	return append(b, '.')
+}
+
+func (v *server) appendTo(b []byte) []byte {
+	b = v.model.AppendState(b)
+	if v.behind != nil {
+		b = v.behind.AppendState(append(b, "|behind"...))
 	}
 	return b
 }
@@ -256,7 +313,7 @@ func (c *client) appendTo(b []byte) []byte {
 // change is a server that is about to change.
 func (w *world) change(number int) *server {
 	v := w.at(number)
-	v.model, v.number = v.model.Clone(), 0
+	v.model = v.model.Clone()
 	return v
 }
 

@@ -63,21 +63,8 @@ func Names() []checker.Name {
 // Find has both search.
 func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cell, error) {
 	c := Cell{Lock: lock, Kind: kind, Tries: b.Tries, Slow: map[checker.Name]int{}, Fast: map[checker.Name]int{}}
-	servers, budget, most := 1, map[faults.Kind]int{}, 0
-	if lock.Servers > 1 {
-		servers = min(lock.Servers, 3)
-	}
-	if kind != "" {
-		budget[kind], most = b.Faults, b.Faults
-	}
-	for _, beside := range b.Beside {
-		budget[beside] = 1
-		most++
-	}
-	slow, err := reference.Search(ctx, reference.Config{
-		Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Tries: b.Tries, Lease: explore.Lease, Skew: explore.UsualSkew,
-		Budget: budget, Most: most, Grid: b.Grid, Horizon: b.Horizon, States: b.States, ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
-	})
+	config, fast := b.configs(lock, kind)
+	slow, err := reference.Search(ctx, config)
 	if err != nil {
 		return c, err
 	}
@@ -85,8 +72,6 @@ func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cel
 	for name, f := range slow.Found {
 		c.Slow[name] = f.Faults
 	}
-	fast := explore.Config{Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Budget: budget, MostFaults: most, States: b.States,
-		ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate}
 	var rest []checker.Name
 	for _, name := range Names() {
 		if _, found := c.Slow[name]; !found {
@@ -103,6 +88,28 @@ func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cel
 		more, err = c.explore(ctx, fast, rest)
 	}
 	return c, err
+}
+
+// configs are those of the reference search and of the explorer, for the same question.
+func (b *Bounds) configs(lock impls.Spec, kind faults.Kind) (reference.Config, explore.Config) {
+	servers, budget, most := 1, map[faults.Kind]int{}, 0
+	if lock.Servers > 1 {
+		servers = min(lock.Servers, 3)
+	}
+	if kind != "" {
+		budget[kind], most = b.Faults, b.Faults
+	}
+	for _, beside := range b.Beside {
+		budget[beside] = 1
+		most++
+	}
+	return reference.Config{
+			Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Tries: b.Tries, Lease: explore.Lease, Skew: explore.UsualSkew,
+			Budget: budget, Most: most, Grid: b.Grid, Horizon: b.Horizon, States: b.States, ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
+		}, explore.Config{
+			Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Budget: budget, MostFaults: most, States: b.States,
+			ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
+		}
 }
 
 // explore has the explorer look for some anomalies, and says whether it found one.

@@ -1,0 +1,119 @@
+package reference
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/sim/reference/programs"
+)
+
+// fewest are the fewest faults after which each anomaly was found.
+func fewest(r *Result) map[checker.Name]int {
+	found := map[checker.Name]int{}
+	for name, f := range r.Found {
+		found[name] = f.Faults
+	}
+	return found
+}
+
+// Each reduction makes states fewer, and changes no answer.
+func TestReductions(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		lock    string
+		fault   faults.Kind
+		tries   int
+		without Unreduced
+	}{
+		"order of clients":                {"setpx-lua", faults.Pause, 1, Unreduced{Apart: true}},
+		"order of clients, broken":        {"setpx-del", faults.Pause, 1, Unreduced{Apart: true}},
+		"order of clients, counts":        {"fenced", faults.Crash, 2, Unreduced{Apart: true}},
+		"declared state":                  {"setpx-lua", faults.Pause, 2, Unreduced{Undeclared: true}},
+		"declared state, reads the clock": {"getset", "", 3, Unreduced{Undeclared: true}},
+		"declared state, broken":          {"getset", faults.Crash, 2, Unreduced{Undeclared: true}},
+		"declared state with a time":      {"redlock", faults.Pause, 2, Unreduced{Undeclared: true}},
+		"differences":                     {"redlock", "", 2, Unreduced{Dated: true}},
+		"declared differences":            {"redlock", faults.Crash, 2, Unreduced{Undeclared: true, Dated: true}},
+		"all":                             {"fenced", "", 3, Unreduced{Apart: true, Undeclared: true}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if test.fault != "" && test.without.Undeclared {
+				needs.Long(t, "thousands of states")
+			}
+			t.Parallel()
+			c := config(t, test.lock, test.fault)
+			c.Tries = test.tries
+			with := searched(t, c)
+			c.Without = test.without
+			without := searched(t, c)
+			assert.Empty(t, with.Limit+without.Limit)
+			assert.Equal(t, fewest(without), fewest(with))
+			assert.Less(t, with.States, without.States)
+			t.Log(with.States, without.States)
+		})
+	}
+}
+
+// The same of locks that nobody has thought of: they compare tokens for equality alone.
+func TestOrderOfRandomClients(t *testing.T) {
+	t.Parallel()
+	found := map[checker.Name]int{}
+	for seed := range uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 4, 100))) {
+		spec, text := programs.Make(seed)
+		spec.EqualTokens = true
+		c := config(t, "setpx-lua", []faults.Kind{"", faults.Crash, "", faults.Restart}[seed%4])
+		c.Lock, c.States = spec, 4_000
+		with := searched(t, c)
+		c.Without.Apart, c.States = true, 2*c.States
+		if without := searched(t, c); with.Limit+without.Limit == "" {
+			assert.Equal(t, fewest(without), fewest(with), "seed %d, %s", seed, text)
+		}
+		maps.Copy(found, fewest(with))
+	}
+	assert.NotEmpty(t, found)
+}
+
+// forgetful keeps a number that it does not declare.
+type forgetful struct {
+	hashed
+	refusals int
+	state    func() any
+}
+
+func (l *forgetful) TryAcquire(ctx context.Context) (bool, error) {
+	if l.refusals > 1 {
+		return false, nil
+	}
+	l.value = "all"
+	reply, err := l.env.Server().Do(ctx, "SET", l.key, l.value, "NX", "PX", lease.Milliseconds())
+	if reply == nil {
+		l.refusals++
+	}
+	return reply == "OK", err
+}
+
+func (l *forgetful) State() any { return l.state() }
+
+// A lock that keeps more than it declares is refused, and so is what cannot be compared.
+func TestFalseDeclarations(t *testing.T) {
+	t.Parallel()
+	for want, state := range map[string]any{"goes on in two ways": "nothing", "cannot be compared": []int{1}} {
+		c := config(t, "setpx-lua", "")
+		c.Tries = 4
+		c.Lock.New = func(env impls.Env, opts impls.Options) impls.Lock {
+			return &forgetful{hashed: hashed{env: env, key: opts.Key}, state: func() any { return state }}
+		}
+		_, err := Search(context.Background(), c)
+		require.ErrorContains(t, err, want)
+	}
+}
