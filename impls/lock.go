@@ -19,6 +19,15 @@ type Lock interface {
 	Release(ctx context.Context) (bool, error)
 }
 
+// Stateful is a lock that says what it keeps. That declares that it keeps the contract of Env, too: it is deterministic, and has time, chance and goroutines
+// from its Env only. An exploration shows no lock to hold that does not declare it.
+type Stateful interface {
+	// State is all that the next operations depend on of what the lock keeps, in its fields, in Env.Shared or elsewhere: numbers, strings, times, or a struct
+	// or an array of these. After equal states the lock does the same. It is asked between two operations, also while a background task waits; it must
+	// neither change anything nor ask a server, a clock or for a token.
+	State() any
+}
+
 // Renewer is a lock whose lease its client can prolong.
 type Renewer interface {
 	// Renew starts the lease anew. It returns false, nil if the lock is no longer this client's.

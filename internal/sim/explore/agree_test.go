@@ -95,7 +95,7 @@ func onTheWay(n checker.Name) bool { return n != checker.Unfair && n != checker.
 func walk(t *testing.T, config Config, paths int, watched func(checker.Name) bool) (shown int) {
 	t.Helper()
 	config.Clients, config.Rounds, config.MostFaults, config.Budget = 3, 2, 3, Any(config.Lock, 2)
-	x := newExplorer(config, traits{reads: true, lives: true, nominal: true, declares: true})
+	x := newExplorer(config, traits{reads: true, lives: true, nominal: true})
 	defer x.automaton.close()
 	x.horizon = 10 * x.lease
 	fresh := x.judge

@@ -199,9 +199,10 @@ func (x *explorer) give(s *state, i int, in input) error {
 	}
 	for _, n := range x.automaton.reported[t.output] {
 		heard := c.from
-		asked := n.Kind != process.Renewed || x.sessions || x.hears(before, in)
-		x.automaton.declares = x.automaton.declares || !asked
-		if x.receive(s, i, n, from, asked); x.followsDeclarations(c) {
+		if n.Kind == process.Renewed && !x.sessions && !x.hears(before, in) {
+			return x.automaton.impure(errUnasked)
+		}
+		if x.receive(s, i, n, from); x.followsDeclarations(c) {
 			c.from = heard // what it declares next counts from there, too; see ageDeclaration
 		}
 	}
@@ -244,8 +245,8 @@ func (c *client) moveTo(t transition, to *node, slow slowRate) {
 	}
 }
 
-// receive takes in what a lock reports. Its operation was called at the node from. asked: what it declares, it declares after a reply about the lock.
-func (x *explorer) receive(s *state, i int, n process.Notice, from uint32, asked bool) {
+// receive takes in what a lock reports. Its operation was called at the node from.
+func (x *explorer) receive(s *state, i int, n process.Notice, from uint32) {
 	switch n.Kind {
 	case process.Returned:
 		if x.watcher != nil {
@@ -269,7 +270,7 @@ func (x *explorer) receive(s *state, i int, n process.Notice, from uint32, asked
 	case process.Lost:
 		x.judge.lost(i)
 	case process.Renewed:
-		x.judge.renewed(i, n.Valid, asked)
+		x.judge.renewed(i, n.Valid)
 	case process.Hangup:
 		x.hangUp(s, i, n)
 	}
@@ -377,9 +378,6 @@ func (x *explorer) pass(s *state, m move) error {
 		}
 		if x.followsAges() {
 			c.ageTravel(m.d, x.lease)
-		}
-		if !x.sessions {
-			x.ageDeclaration(c, m.d)
 		}
 	}
 	if x.sessions {

@@ -16,7 +16,7 @@ import (
 // itself handles plain numbers.
 //
 // Two histories of a client lead to the same local state only if they are the same, or if no operation and no background task is
-// under way and the lock remembers the same. An operation that has changed nothing leads back to where it was called, also beside background tasks.
+// under way and the lock declares to keep the same. An operation that has changed nothing leads back to where it was called, also beside background tasks.
 
 const (
 	mostClients = 5               // one of them comes when the others have ended
@@ -82,10 +82,8 @@ type node struct {
 	top     uint32 // see topNumber
 	called  uint32 // the node at which the latest operation was called
 	direct  bool   // an instance has come here by way of the nodes before, and not by one that is merged with these
-	// outline is a hash of what its lock remembers, but for numbers; see sampler.
-	outline uint64
 	tokens  tokens
-	memory  uint32  // what its lock remembers, but for the names of its own tokens; 0: it cannot be compared
+	memory  uint32  // what its lock declares to keep, but for the names of its own tokens; 0: a task lives, or it declares nothing
 	own     []uint8 // its own tokens there, in the order in which they appear
 	// renamed is the node by order, plus 1.
 	renamed []uint32
@@ -131,7 +129,7 @@ type automaton struct {
 	servers     int
 	texts       *texts
 	nodes       []node            // the first are the beginnings of the clients
-	byMemory    map[string]uint32 // nodes by client and by what the lock remembers
+	byMemory    map[string]uint32 // nodes by client and by what the lock keeps
 	memories    map[string]uint32 // see node.memory
 	transitions memo[transition]  // by node and input, and by the particulars
 	outputs
@@ -149,10 +147,8 @@ type automaton struct {
 // evidence is what the lock's code has done, to be compared with what it does later.
 type evidence struct {
 	witnesses map[uint32][]witness
-	taken     []execution // in the order in which they were executed
-	ledBack   []uint32    // of these, those by which a refused try ended that had changed nothing
-	verified  int         // so many nodes there were when it was verified
-	aside     bool        // what happens is not part of the search
+	verified  int  // so many nodes there were when it was verified
+	aside     bool // what happens is not part of the search
 }
 
 // timing is what an automaton has to do with clocks.
@@ -166,22 +162,13 @@ type timing struct {
 	// deadline: some step has asked for the deadline of its context. late: some step has asked whether a
 	// time-out is over for which nothing waits.
 	deadline, late bool
-	// rounds are times at which a rounded time becomes another one, of which the first are followed; see errRounds.
-	rounds  []ms
-	follows int
-	decides bool // some step does something else at another time
-	// declares: some background task has declared how long the lock is held, and had asked for nothing just before.
-	declares bool
 }
 
 // manner is how histories of a client become nodes.
 type manner struct {
-	plain   bool // every history is a node of its own
-	forgets bool // the same, and what its lock remembers is not compared
-	opaque  bool // no token is used again
-	long    bool // tokens are as long as those of real clients
-	// unmerged says why the lock's histories cannot be merged; see process.Opaque.
-	unmerged string
+	plain    bool // every history is a node of its own
+	declares bool // the lock says what it keeps
+	ordered  bool // the lock may compare tokens by order, so none is used again
 }
 
 func newAutomaton(spec impls.Spec, key string, lease time.Duration, skew ms, clients, servers int, texts *texts) *automaton {
@@ -194,10 +181,10 @@ func newAutomaton(spec impls.Spec, key string, lease time.Duration, skew ms, cli
 		s := a.newInstance(client)
 		n := node{client: uint8(client), before: uint32(client), idle: true, renamed: make([]uint32, len(texts.orders))}
 		n.tokens = tokens(s.host.drawn) << (mostTokens * client)
-		if memory, ok := s.process.Memory(); ok {
-			a.byMemory[string(rune(client))+string(memory)] = uint32(client)
-			a.remember(&n, string(memory))
-			n.outline, _ = a.outline(s)
+		if state, ok := s.process.State(); ok {
+			a.declares = true
+			a.byMemory[string(rune(client))+string(state)] = uint32(client)
+			n.memory = a.memoryNumber(&n, string(state))
 		}
 		a.nodes = append(a.nodes, n)
 	}
@@ -280,8 +267,6 @@ func (a *automaton) learn(at uint32, in input, when circumstances, t *transition
 	}
 	t.to, t.output, t.known = s.at, a.outputNumber(notices), true
 	a.witness(at, witness{in, when, t.to, t.output})
-	a.taken = append(a.taken, execution{at: at, to: t.to, in: in, when: when, output: t.output, reads: s.host.read, adds: len(a.nodes) > places})
-	a.noteLedBack(&n, t.to, notices)
 	if listensOn { // it may remember the contact, and others at its node have had none
 		s.process.Close()
 		return nil
@@ -317,27 +302,21 @@ func (t *transition) compare(before, after *[mostSlots]slot, in input, same func
 // place finds the node that a description fits, or adds it.
 func (a *automaton) place(n node, s *instance) uint32 {
 	what := ""
-	if memory, ok := s.process.Memory(); ok && n.idle && !a.forgets {
-		what = string(rune(n.client)) + string(memory)
-		if a.opaque {
+	if state, ok := s.process.State(); ok && n.idle {
+		what = string(rune(n.client)) + string(state)
+		if a.ordered {
 			what += string(rune(n.tokens.of(int(n.client))))
 		}
 		if known, ok := a.byMemory[what]; ok && !a.plain {
 			return known
 		}
-		if !a.opaque {
+		if !a.ordered {
 			n.tokens = mentioned(what)
 		}
 		n.top = topNumber(what)
-		a.remember(&n, string(memory))
-		n.outline, _ = a.outline(s)
-	} else if !ok && n.idle {
-		if a.changedNothing(&n, s) {
-			return n.called
-		}
-		if a.unmerged == "" {
-			a.unmerged = s.process.Opaque()
-		}
+		n.memory = a.memoryNumber(&n, string(state))
+	} else if n.idle && a.changedNothing(&n, s) {
+		return n.called
 	}
 	n.renamed = make([]uint32, len(a.texts.orders))
 	a.nodes = append(a.nodes, n)
@@ -348,10 +327,7 @@ func (a *automaton) place(n node, s *instance) uint32 {
 	return at
 }
 
-// remember notes the memory of a node.
-func (a *automaton) remember(n *node, memory string) { n.memory = a.memoryNumber(n, memory) }
-
-// memoryNumber numbers what the lock remembers, but for the names of its own tokens, which it adds to the node.
+// memoryNumber numbers what the lock keeps, but for the names of its own tokens, which it adds to the node.
 func (a *automaton) memoryNumber(n *node, memory string) uint32 {
 	anonymous := []byte(memory)
 	eachToken(memory, func(at, client, token int) {
@@ -403,7 +379,7 @@ func (a *automaton) impure(err error) error {
 }
 
 // errAsymmetric: a lock makes a difference between clients, beyond their tokens being different.
-var errAsymmetric = errors.New("the lock does not treat all clients alike")
+var errAsymmetric = errors.New("its card says that it compares tokens for equality alone (EqualTokens), and with other tokens it does something else")
 
 // alike says whether a node waits for the same as another, but for who is who.
 func (a *automaton) alike(o int, n, twin *node) bool {
@@ -441,7 +417,7 @@ func (a *automaton) rename(o int, n uint32) (uint32, error) {
 		renamed = t.to
 	}
 	if !a.alike(o, &a.nodes[n], &a.nodes[renamed]) {
-		return 0, errAsymmetric
+		return 0, a.impure(errAsymmetric)
 	}
 	a.nodes[n].renamed[o] = renamed + 1
 	return renamed, nil

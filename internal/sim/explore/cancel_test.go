@@ -15,7 +15,7 @@ func TestCancel(t *testing.T) {
 	for _, after := range []int{0, 1, 700} {
 		x := newExplorer(Config{
 			Lock: lock(t, "getset"), Clients: 3, Rounds: 1, Budget: Budget{faults.Pause: 1}, MostFaults: 1, Only: []checker.Name{checker.FenceRegression},
-		}, traits{symmetric: true, reads: true, walls: true, nominal: true})
+		}, traits{reads: true, walls: true, nominal: true})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		cancelled := -1 // how many states had been expanded by then

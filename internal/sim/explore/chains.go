@@ -21,8 +21,7 @@ type chain struct {
 	taken  map[ms][]doing
 	asked  []string // what it does up to each of the steps, when they are taken first
 	sent   []string // what it sends for a server to compare then
-	stamps stamps
-	step   []byte // room for what a step does
+	step   []byte   // room for what a step does
 }
 
 // doing is what the steps up to one have come to.
@@ -34,7 +33,7 @@ type doing struct {
 }
 
 func (a *automaton) chain(at uint32, inputs []input, used uint16, steps int8, now ms) *chain {
-	c := &chain{a: a, at: at, inputs: inputs, used: used, steps: steps, now: now, taken: map[ms][]doing{}, stamps: newStamps()}
+	c := &chain{a: a, at: at, inputs: inputs, used: used, steps: steps, now: now, taken: map[ms][]doing{}}
 	for n := at; a.nodes[n].before != n; n = a.nodes[n].before {
 		c.path = append(c.path, n)
 	}
@@ -69,11 +68,6 @@ func (c *chain) take(t ms) (list []doing) {
 	defer func() { c.a.told, c.a.deadline = told, deadline }()
 	list = make([]doing, 0, len(c.inputs))
 	var to doing
-	var numbers []uint64
-	rounds := c.a.looksForRounding(t - ms(Margin()/time.Millisecond))
-	if rounds {
-		defer func() { c.stamps.at[t] = s.appendKept(numbers) }()
-	}
 	for k, in := range c.inputs {
 		notices, err := c.a.execute(s, in, circumstances{reading{clock: t, steps: c.steps}, c.used})
 		to.deadline = c.a.deadline
@@ -83,9 +77,6 @@ func (c *chain) take(t ms) (list []doing) {
 		}
 		to.reads = to.reads || s.host.read
 		c.step = appendStep(c.step[:0], s, notices)
-		if rounds {
-			numbers = appendNumbers(numbers, c.step)
-		}
 		to.what = c.with(to.what, k, withoutNumbers(c.step))
 		for _, notice := range notices {
 			if v, limited := validity(notice); limited {

@@ -188,7 +188,7 @@ func TestALimitIsSaid(t *testing.T) {
 // views are all pairs of what the servers hold and what the clients believe, whoever is who, and whichever of its tokens somebody
 // has drawn; and when, where that is asked.
 func views(config Config, leases ms, timed, when bool) ([]string, error) {
-	x := newExplorer(config, traits{symmetric: !config.NoSymmetry, reads: timed, walls: timed, lives: true, nominal: true})
+	x := newExplorer(config, traits{reads: timed, walls: timed, lives: true, nominal: true})
 	if leases > 0 {
 		x.horizon = leases * x.lease
 	}
@@ -350,7 +350,7 @@ func TestClocksAreWrongFromTheStart(t *testing.T) {
 		New:  func(env impls.Env, _ impls.Options) impls.Lock { return worried{env} },
 	}
 	config := Config{Lock: spec, Clients: 1, Rounds: 1, MostFaults: 2, Budget: spend(faults.ReplyLost, faults.ClockAhead), Only: []checker.Name{checker.FenceRegression}}
-	x := newExplorer(config, traits{symmetric: true, reads: true, lives: true, nominal: true})
+	x := newExplorer(config, traits{reads: true, lives: true, nominal: true})
 	defer x.automaton.close()
 	require.NoError(t, x.search(t.Context()))
 	assert.Equal(t, x.result.States, explored(t, config).States)

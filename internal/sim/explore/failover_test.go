@@ -30,12 +30,7 @@ func (l *twofold) TryAcquire(ctx context.Context) (bool, error) {
 // there again, and two clients that come when it has expired take it over. To lose a lock of two keys, it must lack two.
 func TestFailOver(t *testing.T) {
 	needs.Long(t, "a long search")
-	twice := impls.Spec{
-		Card: impls.Card{Name: "twofold", Needs: impls.OneServer},
-		New: func(env impls.Env, opts impls.Options) impls.Lock {
-			return &twofold{plain{env: env, lease: opts.Lease}}
-		},
-	}
+	twice := stranger(func(p plain) impls.Lock { return &twofold{p} })
 	for _, test := range []struct {
 		lock      impls.Spec
 		looksFor  checker.Name
@@ -75,7 +70,7 @@ func TestFailOver(t *testing.T) {
 // writes were made, since it has one for each number of last writes.
 func TestALagByTimeIsOneByNumber(t *testing.T) {
 	const apart ms = 100
-	servers := newServers(newTexts(permutations(1)), lockKey, false)
+	servers := newServers(newTexts(permutations(1)), lockKey)
 	replicas := newReplicas(servers, MostLag)
 	var state, replica uint32
 	var before []uint32 // by write: what the server had until then, as a replica has it now

@@ -194,5 +194,5 @@ func (x *explorer) progress(faults, steps int) Progress {
 
 // bytes is how much memory its tables take, but for texts and for the instances in the pool.
 func (a *automaton) bytes() int {
-	return cap(a.nodes)*int(unsafe.Sizeof(node{})) + a.transitions.bytes() + cap(a.taken)*int(unsafe.Sizeof(execution{}))
+	return cap(a.nodes)*int(unsafe.Sizeof(node{})) + a.transitions.bytes()
 }

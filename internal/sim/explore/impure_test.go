@@ -132,6 +132,8 @@ type refuser struct {
 	asks bool
 }
 
+func (refuser) State() any { return nil }
+
 func (l refuser) TryAcquire(ctx context.Context) (bool, error) {
 	if l.asks {
 		_, err := l.env.Server().Do(ctx, "GET", lockKey)
@@ -148,7 +150,7 @@ func TestRefusalsForNothingShowNothing(t *testing.T) {
 	for name, asks := range map[string]bool{"what is free": true, "without asking": false} {
 		t.Run(name, func(t *testing.T) {
 			spec := impls.Spec{
-				Card: impls.Card{Name: "refuser", Needs: impls.OneServer},
+				Card: impls.Card{Name: "refuser", Needs: impls.OneServer, EqualTokens: true},
 				New:  func(env impls.Env, _ impls.Options) impls.Lock { return refuser{env, asks} },
 			}
 			result, err := Explore(context.Background(), Config{Lock: spec}.Usual())
@@ -172,7 +174,7 @@ func (l scriptRefuser) TryAcquire(ctx context.Context) (bool, error) {
 // A script is the whole try: who runs it, and is refused, has asked for a lock that is free, and no client ever gets it.
 func TestFreeLockThatRefusesScriptsIsStuck(t *testing.T) {
 	spec := impls.Spec{
-		Card: impls.Card{Name: "refuser", Needs: impls.OneServer},
+		Card: impls.Card{Name: "refuser", Needs: impls.OneServer, EqualTokens: true},
 		New:  func(env impls.Env, _ impls.Options) impls.Lock { return scriptRefuser{refuser{env: env}} },
 	}
 	result, err := Explore(t.Context(), Config{Lock: spec, Clients: 1, Rounds: 1})
@@ -187,6 +189,8 @@ type everywhere struct {
 	env   impls.Env
 	eager bool
 }
+
+func (everywhere) State() any { return nil }
 
 func (l everywhere) TryAcquire(ctx context.Context) (bool, error) {
 	var mine []impls.Server
@@ -226,7 +230,7 @@ func TestLocksLeftOnSeveralServers(t *testing.T) {
 	for _, eager := range []bool{true, false} {
 		for _, servers := range []int{2, 3} {
 			spec := impls.Spec{
-				Card: impls.Card{Name: "everywhere", Needs: impls.EveryServer, Leaseless: true, Servers: servers},
+				Card: impls.Card{Name: "everywhere", Needs: impls.EveryServer, Leaseless: true, Servers: servers, EqualTokens: true},
 				New:  func(env impls.Env, _ impls.Options) impls.Lock { return everywhere{env, eager} },
 			}
 			config := Config{Lock: spec}.Usual()
@@ -258,5 +262,5 @@ func TestAMemoryOfARealClockIsReported(t *testing.T) {
 	t.Parallel()
 	config := Config{Lock: stranger(func(p plain) impls.Lock { return &remembering{plain: p} }), Clients: 2, Budget: Budget{}}
 	_, err := Explore(context.Background(), config.Usual())
-	assert.ErrorContains(t, err, "did not remember the same twice")
+	assert.ErrorContains(t, err, "its State was not the same twice")
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -22,7 +21,6 @@ type instance struct {
 	slots   [mostSlots]slot // what it waited for when it was last described
 	waits   [mostSlots]int  // which waits of the process these were
 	slot    int             // in the pool
-	loss    error           // by which losses are reported; nil: by the usual one
 	atCall  []byte          // what there was beside its tasks when its latest operation was called; nil: no task lived, or that cannot be compared
 	watches map[int]string  // the nodes of a ZooKeeper that are watched, by the numbers of the watches
 }
@@ -37,10 +35,6 @@ type host struct {
 	asked  bool // the session was asked for
 	drawn  uint16
 	ranOut bool
-	long   bool // see manner
-	booted ms   // by so much longer than in the search its machine has been running; see checkBoots
-	// rename gives tokens other names than in the search; nil: they have those.
-	rename func(string) string
 	sites  bool // see process.Sited
 }
 
@@ -55,7 +49,7 @@ func (h *host) Now() time.Time {
 // Monotonic is what Now is while no clock has stepped.
 func (h *host) Monotonic() time.Duration {
 	h.read = true
-	return time.Duration(base.Add(duration(h.when.clock + h.booted)).UnixNano())
+	return time.Duration(base.Add(duration(h.when.clock)).UnixNano())
 }
 
 // Life is the number of the session.
@@ -78,18 +72,11 @@ func (h *host) Token() string {
 		return ""
 	}
 	h.drawn |= 1 << n
-	name := tokenName(h.client, n)
-	if h.long {
-		name = strings.Repeat(name, longToken/tokenLength)
-	}
-	if h.rename != nil {
-		name = h.rename(name)
-	}
-	return name
+	return tokenName(h.client, n)
 }
 
 func (a *automaton) newInstance(client int) *instance {
-	h := &host{client: client, skew: a.skew, long: a.long, sites: a.texts.sites != nil}
+	h := &host{client: client, skew: a.skew, sites: a.texts.sites != nil}
 	p := process.New(h)
 	p.Use(&a.coroutines)
 	p.SendSources()
@@ -172,9 +159,9 @@ func (a *automaton) goTo(at uint32, whole bool) (*instance, error) {
 			if whole && want.direct {
 				return nil, a.impure(errOnce)
 			}
-			return nil, a.impure(errTwice)
+			return nil, a.impure(errForgets)
 		}
-		if memory, ok := s.process.Memory(); whole && ok && want.memory != 0 && a.memoryNumber(want, string(memory)) != want.memory {
+		if state, ok := s.process.State(); whole && ok && want.memory != 0 && a.memoryNumber(want, string(state)) != want.memory {
 			s.process.Close()
 			return nil, a.impure(errElsewhere)
 		}
@@ -182,10 +169,6 @@ func (a *automaton) goTo(at uint32, whole bool) (*instance, error) {
 	s.at = at
 	return s, nil
 }
-
-// errTwice is of a lock that goes by something that it is not given, or that it was not seen to remember. The search begins again without merging; then
-// it can only be the former.
-var errTwice = errors.New("given the same twice, it did not do the same twice")
 
 // repeats has instances do once more what was done first: before a search begins again what is different then must show.
 func (a *automaton) repeats() error {
@@ -205,8 +188,8 @@ func (a *automaton) repeats() error {
 // that began again it would do the same each time.
 var errOnce = errors.New("given the same twice, it did not do the same twice: it goes by chance, or by what is not its own, such as a variable of its package")
 
-// errElsewhere is of a lock that remembers what it was not given, such as what a real clock shows.
-var errElsewhere = errors.New("given the same twice, it did not remember the same twice")
+// errElsewhere is of a lock that keeps what it was not given, such as what a real clock shows.
+var errElsewhere = errors.New("given the same twice, its State was not the same twice")
 
 var errNoEnd = errors.New("it does not come back: it waits for what is not its Env's, or never stops asking")
 
@@ -268,7 +251,7 @@ func (s *instance) give(in input, texts *texts) {
 	case inputReply:
 		s.process.Resume(int(in.slot), process.Input{Replies: texts.replies[in.arg].replies})
 	case inputLost:
-		s.process.Resume(int(in.slot), process.Input{Lost: true, Loss: s.loss})
+		s.process.Resume(int(in.slot), process.Input{Lost: true})
 	case inputExpired:
 		s.process.Resume(int(in.slot), process.Input{Expired: true})
 	case inputWake:

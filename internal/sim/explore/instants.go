@@ -21,7 +21,6 @@ type thresholds struct {
 	none     bool // the step does not read the clock
 	from, to ms
 	at       []ms
-	rounds   []ms // where a rounded time becomes another one; see errRounds
 	// What probing has shown of the lock; see timing.
 	told, deadline bool
 }
@@ -77,7 +76,7 @@ func (x *explorer) allGiven(node uint32, given []input, in input, steps int8) (l
 // givenAs is that after the clients have changed places.
 func (x *explorer) givenAs(o int, node uint32, given []input, in input, steps int8) []byte {
 	a := x.automaton
-	b := fmt.Appendf(nil, "%d %d %d %t %d", x.texts.orders[o][a.nodes[node].client], x.skew, x.serverCount, a.long, steps)
+	b := fmt.Appendf(nil, "%d %d %d %d", x.texts.orders[o][a.nodes[node].client], x.skew, x.serverCount, steps)
 	for _, g := range slices.Backward(append(slices.Clip(given), in)) {
 		b = x.appendGiven(b, o, g)
 	}

@@ -40,18 +40,11 @@ func (r *request) namesScripts() bool {
 // errLives: the search has to begin again, because a lock has turned out to ask how long a key lives.
 var errLives = errors.New("the lock asks how long a key lives")
 
-// errHashes: the search has to begin again, because a lock has turned out to name scripts by their hashes. For others, which scripts servers have
-// met makes no difference.
-var errHashes = errors.New("the lock names scripts by their hashes")
-
-// errUndated: the search has to begin again, because a lock has turned out to ask a server for its wall clock.
-var errUndated = errors.New("the lock asks a server what time it is")
-
 // errNominal: the search has to begin again, because a lock has turned out to have no expiry on its server. The leases of others count from no command.
 var errNominal = errors.New("the lock has no expiry")
 
-// errDeclares: the search has to begin again, because a background task of a lock has turned out to declare how long it is held without having asked for it.
-var errDeclares = errors.New("the lock declares by itself how long it is held")
+// errUnasked is of a background task that declares how long its lock is held without having asked for it.
+var errUnasked = errors.New("it calls Renewed, and the latest reply was none about the lock: from when on the hold lasts is not known")
 
 // lives is a client's place, with what it can ask about.
 type lives struct {
@@ -204,18 +197,10 @@ func (x *explorer) asked() error {
 	switch {
 	case x.servers.unknown != nil:
 		return x.automaton.impure(x.servers.unknown)
-	case x.servers.undated:
-		return errUndated
-	case x.servers.hashes && !x.servers.scripts:
-		return errHashes
 	case x.servers.lives && !x.lives:
 		return errLives
 	case x.judge.unlimited && !x.judge.nominal:
 		return errNominal
-	case x.automaton.declares && !x.judge.declares:
-		return errDeclares
-	case x.servers.opaque && !x.automaton.opaque:
-		return errOpaque
 	}
 	return nil
 }

@@ -67,12 +67,7 @@ func TestLocksThatAskHowLongAKeyLives(t *testing.T) {
 		"never, with a lease, in a script": {"", 0, 2 * Lease, 3 * Lease, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := impls.Spec{
-				Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
-				New: func(env impls.Env, opts impls.Options) impls.Lock {
-					return &impatient{plain{env: env, lease: opts.Lease}, test.from, test.to, test.command, test.unit}
-				},
-			}
+			spec := stranger(func(p plain) impls.Lock { return &impatient{p, test.from, test.to, test.command, test.unit} })
 			config := Config{Lock: spec, Clients: 2, Only: []checker.Name{checker.Overwrite}, Budget: spend(faults.Pause)}
 			result, err := Explore(context.Background(), config.Usual())
 			require.NoError(t, err)
@@ -105,12 +100,7 @@ func TestRefusalsThatAServerCounts(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int64{1, 2, 3, 9} {
 		t.Run(strconv.FormatInt(most, 10), func(t *testing.T) {
-			spec := impls.Spec{
-				Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
-				New: func(env impls.Env, opts impls.Options) impls.Lock {
-					return &remembered{plain{env: env, lease: opts.Lease}, most}
-				},
-			}
+			spec := stranger(func(p plain) impls.Lock { return &remembered{p, most} })
 			config := Config{Lock: spec, Clients: 2, Only: []checker.Name{checker.Overwrite}, Budget: Budget{}, States: 100_000}
 			result, err := Explore(context.Background(), config.Usual())
 			require.NoError(t, err)
@@ -140,12 +130,7 @@ func (l *sleeper) TryAcquire(ctx context.Context) (bool, error) {
 // While somebody sleeps in an operation, others come when they like, also where they find the lock free.
 func TestOthersComeWhileSomebodySleeps(t *testing.T) {
 	t.Parallel()
-	spec := impls.Spec{
-		Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
-		New: func(env impls.Env, opts impls.Options) impls.Lock {
-			return &sleeper{plain{env: env, lease: opts.Lease}}
-		},
-	}
+	spec := stranger(func(p plain) impls.Lock { return &sleeper{p} })
 	config := Config{Lock: spec, Clients: 2, Rounds: 2, Only: []checker.Name{checker.Overwrite}, Budget: Budget{}}
 	result, err := Explore(context.Background(), config.Usual())
 	require.NoError(t, err)
@@ -170,7 +155,7 @@ func TestFinishedClientsAreReset(t *testing.T) {
 		}
 		return ok, err
 	}, nil))
-	x := newExplorer(Config{Lock: lock, Clients: 2, Budget: Budget{}}.Usual(), traits{symmetric: true})
+	x := newExplorer(Config{Lock: lock, Clients: 2, Budget: Budget{}}.Usual(), traits{})
 	defer x.automaton.close()
 	finishes := 0
 	x.visited = func(f form) {

@@ -144,14 +144,6 @@ func (t *texts) renamed(n uint32, rename func(string) string) uint32 {
 	return t.addRequest(twin)
 }
 
-// otherRequest is a request with otherTokens.
-func (t *texts) otherRequest(n uint32) uint32 {
-	if n == 0 {
-		return 0
-	}
-	return t.renamed(n, otherTokens)
-}
-
 func (t *texts) renameReply(o int, n uint32) uint32 {
 	if n == 0 || t.replies[n].tokens == 0 {
 		return n

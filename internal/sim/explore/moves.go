@@ -308,7 +308,7 @@ func (x *explorer) messageFaults(list []move, s *state, m move) []move {
 
 func (x *explorer) serverFaults(list []move, s *state, i int) []move {
 	m := move{client: uint8(i)}
-	if x.servers.dated || len(x.servers.states[s.servers[i]].expiries) > 0 {
+	if len(x.servers.states[s.servers[i]].expiries) > 0 {
 		if x.canSpend(s, clockJump) {
 			list = append(list, move{kind: moveJump, client: uint8(i)})
 		}

@@ -19,7 +19,6 @@ func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 	if x.timed && (next != never && s.now+next+1 > x.horizon || s.now > x.horizon) {
 		x.beyond = true
 		x.lookAhead(s)
-		x.noteRenewing(s)
 		return list
 	}
 	if pausing, either, may := x.delayed(s, true); !may || bits.OnesCount8(pausing|either) > faults {
@@ -202,7 +201,6 @@ func (x *explorer) deadlines(s *state) (timer, expiry ms) {
 			sooner(&timer, due)
 		}
 		sooner(&expiry, c.ends)
-		sooner(&expiry, c.ends-c.unasked)
 		wrong := ms(c.steps) * x.skew
 		if x.slow == 0 {
 			wrong += ms(c.skew) * x.skew

@@ -16,7 +16,7 @@ import (
 // uncounted is a lock that its holder can take again, and that forgets that it has: any release frees it.
 func uncounted() impls.Spec {
 	return impls.Spec{
-		Card: impls.Card{Name: "uncounted", Needs: impls.OneServer, Promises: []impls.Promise{impls.Reentrance}},
+		Card: impls.Card{Name: "uncounted", Needs: impls.OneServer, EqualTokens: true, Promises: []impls.Promise{impls.Reentrance}},
 		New:  func(env impls.Env, _ impls.Options) impls.Lock { return &uncountedLock{env: env} },
 	}
 }
@@ -25,6 +25,8 @@ type uncountedLock struct {
 	env  impls.Env
 	held bool
 }
+
+func (l *uncountedLock) State() any { return l.held }
 
 func (l *uncountedLock) TryAcquire(ctx context.Context) (bool, error) {
 	if l.held {

@@ -7,9 +7,9 @@ import "slices"
 // it does to the servers has changed nothing.
 
 const (
-	// mostTries is how often a try is repeated while the lock's memory goes on changing, or cannot be compared. See checkCounting.
+	// mostTries is how often a try is repeated while the lock's State goes on changing.
 	mostTries = 8
-	// mostTriesBeside is the same while a background task runs, if the try may have changed what the lock remembers.
+	// mostTriesBeside is the same where it is not known what the lock keeps, or while a background task runs, if the try may have changed that.
 	mostTriesBeside = 2
 )
 
@@ -44,12 +44,10 @@ func (x *explorer) retries(s *state, i int, from uint32) {
 	}
 	c.tries++
 	switch {
-	case after.tasks > 0 && c.tries >= mostTriesBeside:
+	case (after.tasks > 0 || !x.automaton.declares) && c.tries >= mostTriesBeside:
 		x.result.Tired = true
-		x.tiredAt[c.node] = true
 	case c.tries >= mostTries:
 		x.result.Counting = true
-		x.counting[c.node] = true
 	default:
 		c.clear(futile)
 		return

@@ -19,6 +19,15 @@ type scripted struct {
 	t    time.Time
 }
 
+const (
+	compareAndDelete = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`
+	compareAndExpire = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2]) end return 0`
+)
+
+func (l *scripted) do(ctx context.Context, args ...any) (any, error) {
+	return l.env.Server().Do(ctx, args...)
+}
+
 // step is an operation of a scripted lock.
 type step = func(l *scripted, ctx context.Context) (bool, error)
 
@@ -118,7 +127,7 @@ var scriptedStrangers = []strange{
 		})
 		return ok, err
 	})},
-	{name: "a queue in a sorted set, whose ties tokens decide", clients: 2, faults: []faults.Kind{faults.ClockAhead}, only: holders, made: script(func(l *scripted, ctx context.Context) (bool, error) {
+	{name: "a queue in a sorted set, whose ties tokens decide", ordered: true, clients: 2, faults: []faults.Kind{faults.ClockAhead}, only: holders, made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		mine := l.env.Token()
 		l.value = mine
 		if _, err := l.env.Server().Do(ctx, "ZADD", lockKey, l.env.Now().UnixMilli(), mine); err != nil {
@@ -136,7 +145,7 @@ var scriptedStrangers = []strange{
 		n, err := l.env.Server().Do(ctx, "ZREM", lockKey, l.value)
 		return n == int64(1), err
 	})},
-	{name: "a script gives it to the smaller token", faults: []faults.Kind{}, only: overwrites, made: script(func(l *scripted, ctx context.Context) (bool, error) {
+	{name: "a script gives it to the smaller token", ordered: true, faults: []faults.Kind{}, only: overwrites, made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		mine := l.env.Token()
 		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: `local v = redis.call("GET", KEYS[1]); if not v or ARGV[1] < v then redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2]) return 1 end return 0`}, []string{lockKey}, mine, l.lease.Milliseconds())
 		if n == int64(1) {

@@ -284,7 +284,6 @@ func (x *explorer) finish(err error) error {
 	x.result.Learned, x.result.Nodes = x.automaton.steps, len(x.automaton.nodes)
 	x.result.Longest, x.result.Coverage = x.longest, x.judge.coverage.words()
 	x.result.Symmetric, x.result.Unjudged = len(x.texts.orders) > 1, x.judge.unjudged().names()
-	x.result.Unmerged = x.automaton.unmerged
 	x.result.Sessions, x.result.Uncalled = x.sessions, x.uncalled()
 	x.result.Unnamed = !x.servers.seen && x.config.Lock.Needs != impls.NoServer
 	if x.beyond || (x.reads || x.told) && x.result.Found == nil { // who reads a clock may compare with any time

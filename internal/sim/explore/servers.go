@@ -31,12 +31,7 @@ type servers struct {
 	ticked   memo[uint32]
 	seen     bool  // there has been something under it
 	lives    bool  // somebody has asked how long a key lives
-	opaque   bool  // one has looked into tokens; see comparesTokens
 	unknown  error // something that the model of a server does not know was asked of one
-	dated    bool  // they have wall clocks
-	undated  bool  // one was asked for its wall clock, and has none
-	scripts  bool  // they keep the scripts that they have been sent
-	hashes   bool  // one was asked for a script by its hash, or has loaded one
 	*keepers       // nil: they are no ZooKeepers
 }
 
@@ -76,14 +71,10 @@ type serving struct {
 	events uint16         // the number of those that it caused; see keepers
 }
 
-// newServers are servers without data. Those with wall clocks are never the same again, so only what asks for one gets them.
-func newServers(texts *texts, lockKey string, dated bool) *servers {
-	s := &servers{texts: texts, lockKey: lockKey, numbers: map[string]uint32{}, dated: dated}
-	first := redis.New()
-	if dated {
-		first.SetWallClock(time.Duration(base.UnixNano()))
-	}
-	s.number(redisServer{first}, 0, cause{})
+// newServers are servers without data. They have no wall clocks, or they would never be the same again.
+func newServers(texts *texts, lockKey string) *servers {
+	s := &servers{texts: texts, lockKey: lockKey, numbers: map[string]uint32{}}
+	s.number(redisServer{redis.New()}, 0, cause{})
 	return s
 }
 
@@ -113,21 +104,14 @@ func (s *servers) number(server lockServer, before uint32, by cause) uint32 {
 
 // serve has a server in a state execute a request of a client.
 func (s *servers) serve(state, request uint32, client int) serving {
-	done, known := s.execute(state, request, client)
-	s.opaque = s.opaque || !known && s.comparesTokens(state, request, client, done)
-	return done
-}
-
-// execute does the same, and says whether it was known what comes of it.
-func (s *servers) execute(state, request uint32, client int) (done serving, known bool) {
 	key := [2]uint64{uint64(request), uint64(state)<<32 | uint64(client)}
 	if done := s.served.of(key); done != nil {
-		return *done, true
+		return *done
 	}
 	server := s.states[state].server.Clone()
 	change := history.Change{Key: s.lockKey, Before: s.states[state].lock}
 	r := s.texts.requests[request]
-	s.lives, s.hashes = s.lives || r.life, s.hashes || r.namesScripts()
+	s.lives = s.lives || r.life
 	var replies []service.Reply
 	for _, command := range r.commands {
 		replies = append(replies, server.Do(s.connection(client, r.conn), command...))
@@ -135,46 +119,13 @@ func (s *servers) execute(state, request uint32, client int) (done serving, know
 	if r.conn >= firstLate {
 		server.Close(s.connection(client, r.conn))
 	}
-	s.learn(server)
-	done = serving{reply: s.texts.reply(replies), named: s.names(r.commands), events: s.eventsOf(server)}
+	s.learn(server, &r)
+	done := serving{reply: s.texts.reply(replies), named: s.names(r.commands), events: s.eventsOf(server)}
 	done.next = s.number(server, state, cause{request: request, client: uint8(client)})
 	change.After = s.states[done.next].lock
 	done.effect = change.Effect(0)
 	s.served.note(key, done)
-	return done, false
-}
-
-// comparesTokens says whether a server does something else with the same request if the clients have changed places: it has compared tokens, as a
-// sorted set does, or keeps them in a form in which they are not recognized, as a script can. If it does not, those that are compared with this one do the
-// same among each other.
-func (s *servers) comparesTokens(state, request uint32, client int, done serving) bool {
-	if s.texts.requests[request].tokens|s.states[state].tokens == 0 {
-		return false
-	}
-	for o := 1; o < len(s.texts.orders); o++ {
-		twin, _ := s.execute(s.rename(o, state), s.texts.renameRequest(o, request), int(s.texts.orders[o][client]))
-		if twin.reply != s.texts.renameReply(o, done.reply) || !s.sameBytes(twin.next, done.next, &s.texts.orders[o]) {
-			return true
-		}
-	}
-	return false
-}
-
-// sameBytes says whether two states differ in the order of their bytes only, once the clients of the second have changed places: names and members are
-// kept in order.
-func (s *servers) sameBytes(a, b uint32, o *order) bool {
-	if s.states[a].server.Connected() {
-		return true // a connection has the number of its client
-	}
-	return frequencies(string(s.states[a].server.AppendState(nil))) == frequencies(o.rename(string(s.states[b].server.AppendState(nil))))
-}
-
-// frequencies are how often each byte is in a text.
-func frequencies(text string) (often [256]int32) {
-	for i := range len(text) {
-		often[text[i]]++
-	}
-	return often
+	return done
 }
 
 // value is the number of what a server in a state has under the lock's key, as a reply; 0: it has nothing.
@@ -186,17 +137,17 @@ func (s *servers) value(state uint32) uint32 {
 	return known.value
 }
 
-// learn notes what a server was asked that its model does not know, or that it has no wall clock for.
-func (s *servers) learn(server lockServer) {
-	undated := false
-	if r, ok := server.(redisServer); ok {
-		undated = r.Undated()
-		if !s.scripts {
-			r.ForgetScripts()
-		}
+// learn notes what a server was asked that its model does not know. Which scripts it has met makes no difference to a lock that does not name them by their
+// hashes.
+func (s *servers) learn(server lockServer, r *request) {
+	what := server.Unknown()
+	if redis, ok := server.(redisServer); ok {
+		redis.ForgetScripts()
 	}
-	s.undated = s.undated || undated
-	if what := server.Unknown(); !undated && what != "" && s.unknown == nil {
+	if r.namesScripts() {
+		what = "which scripts a server has met: Eval sends them as they are"
+	}
+	if what != "" && s.unknown == nil {
 		s.unknown = fmt.Errorf("the model of %s does not know %s", s.service(), what)
 	}
 }
@@ -228,7 +179,7 @@ func (s *servers) names(commands [][]string) bool {
 
 // tick lets time pass on a server, or its clock jump, also back: to its keys that is the same. They expire at times of that clock.
 func (s *servers) tick(state uint32, d ms) uint32 {
-	if len(s.states[state].expiries) == 0 && !s.dated {
+	if len(s.states[state].expiries) == 0 {
 		return state
 	}
 	key := [2]uint64{uint64(state) + 1, uint64(d)}

@@ -217,11 +217,7 @@ func (x *explorer) prolonged(s *state, i int) error {
 // has the lock.
 func (x *explorer) ageDeclaration(c *client, d ms) {
 	if x.followsDeclarations(c) && c.phase != acquiring && !c.repliedBeside() {
-		most := x.lease
-		if x.judge.declares {
-			most = x.horizon
-		}
-		c.ageFrom(d, most, x.sessions)
+		c.ageFrom(d, x.lease, x.sessions)
 	}
 }
 
@@ -244,8 +240,7 @@ func (x *explorer) hears(at uint32, in input) bool {
 
 // followsDeclarations says whether a background task of a client may declare something by which its hold counts from an earlier reply.
 func (x *explorer) followsDeclarations(c *client) bool {
-	n := &x.automaton.nodes[c.node]
-	return c.has(on) && (n.listens || x.judge.declares && n.tasks > 1)
+	return c.has(on) && x.automaton.nodes[c.node].listens
 }
 
 // watched is the path of the node that a task watches: it waits for the event, or for the reply to the request that has set the watch.

@@ -78,8 +78,7 @@ type client struct {
 
 // hold is how long a client has the lock by what that has declared.
 type hold struct {
-	ends    ms // when it ends
-	unasked ms // how much sooner it is over for the judge: it was declared in the background, and nothing had been asked just before
+	ends ms // when it ends
 }
 
 // connections are those of a client that a restart has broken, and that it has not noticed; see breakConnections.
@@ -127,7 +126,7 @@ func (c *client) set(flag uint16)      { c.flags |= flag }
 func (c *client) clear(flag uint16)    { c.flags &^= flag }
 
 // holds says whether a client has the lock by what it was told, as far as the judge counts on it.
-func (c *client) holds() bool { return c.has(on) && c.ends > c.unasked }
+func (c *client) holds() bool { return c.has(on) && c.ends > 0 }
 
 // repliedBeside says whether a reply is there for a background task.
 func (c *client) repliedBeside() bool {

@@ -28,6 +28,8 @@ func (l *measuring) now() time.Duration {
 	return l.env.Monotonic()
 }
 
+func (l *measuring) State() any { return l.expires }
+
 func (l *measuring) Valid() time.Duration { return l.expires - l.now() }
 
 func (l *measuring) TryAcquire(ctx context.Context) (bool, error) {
@@ -77,7 +79,7 @@ func TestServerSetBack(t *testing.T) {
 func TestWallClocksStep(t *testing.T) {
 	measures := func(wall bool) impls.Spec {
 		return impls.Spec{
-			Card: impls.Card{Name: "measuring", Needs: impls.OneServer},
+			Card: impls.Card{Name: "measuring", Needs: impls.OneServer, EqualTokens: true},
 			New:  func(env impls.Env, _ impls.Options) impls.Lock { return &measuring{env: env, wall: wall} },
 		}
 	}

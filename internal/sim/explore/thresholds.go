@@ -41,7 +41,7 @@ type question struct {
 
 // instants appends the lengths of time, up to a limit, after which some client would take another step than before.
 func (x *explorer) instants(list []ms, s *state, limit ms) []ms {
-	list = x.instantsOfRounding(x.instantsOfLives(list, s, limit), s, limit)
+	list = x.instantsOfLives(list, s, limit)
 	if !x.reads {
 		return list
 	}
@@ -168,8 +168,6 @@ func (x *explorer) thresholdsOf(s *state, i int, given []input, in input, now, u
 		p.extend(known, now, until, x.lease)
 	}
 	x.automaton.told, x.automaton.deadline = x.automaton.told || known.told, x.automaton.deadline || known.deadline
-	x.automaton.decides = x.automaton.decides || len(known.at) > 0
-	x.automaton.noteRounding(known.rounds)
 	return known.at
 }
 
@@ -207,7 +205,7 @@ func (p *prober) extend(known *thresholds, now, until, lease ms) {
 		known.none = true
 	} else {
 		if !known.searched || now < known.from || known.to < now {
-			known.searched, known.from, known.to, known.at, known.rounds = true, now, now, nil, nil
+			known.searched, known.from, known.to, known.at = true, now, now, nil
 		}
 		p.does(now) // what the steps are the answers to
 		p.search(known, until, lease)
@@ -223,10 +221,7 @@ func (p *prober) search(known *thresholds, until, lease ms) {
 		if passed := known.to - known.from; passed >= horizon*lease {
 			t = known.to + passed
 		}
-		found := len(known.at)
-		if known.at = p.bisect(known.at, known.to, t); found == len(known.at) {
-			known.rounds = p.bisectRounding(known.rounds, known.to, t)
-		}
+		known.at = p.bisect(known.at, known.to, t)
 		known.to = t
 	}
 }

@@ -14,9 +14,6 @@ type tokens uint64
 // tokenLength is that of a token's name. It ends by itself, whatever follows.
 const tokenLength = 4
 
-// longToken is the length of a token that is as long as those of real clients, at least. Whatever a lock cuts out of it names the client.
-const longToken = 28
-
 func tokenName(client, n int) string {
 	return string([]byte{'C', byte('1' + client), '#', byte('a' + n)})
 }
@@ -60,13 +57,6 @@ func (o *order) rename(text string) string {
 	if renamed == nil {
 		return text
 	}
-	return string(renamed)
-}
-
-// otherTokens gives the tokens in a text other names, in the opposite order.
-func otherTokens(text string) string {
-	renamed := []byte(text)
-	eachToken(text, func(at, client, n int) { renamed[at+tokenLength-1] = byte('a' + mostTokens - 1 - n) })
 	return string(renamed)
 }
 

@@ -29,6 +29,9 @@ func (x *explorer) trace(f finding) (*trace.Trace, error) {
 		if err != nil {
 			return nil, err
 		}
+		if !x.canMake(s, m) { // the clients are not as alike as the card says
+			return nil, x.automaton.impure(errAsymmetric)
+		}
 		if err := r.step(s, m); err != nil {
 			return nil, err
 		}
@@ -43,6 +46,12 @@ func (x *explorer) trace(f finding) (*trace.Trace, error) {
 	}
 	r.trace.Verdict = checker.Judge(r.trace.Events, checker.Options{})
 	return r.trace, nil
+}
+
+// canMake says whether a move can be made from a state. Time may pass in any.
+func (x *explorer) canMake(s *state, m move) bool {
+	defer x.besides()()
+	return m.kind == movePass || slices.Contains(x.movesAtOnce(nil, s, 0), m) || slices.Contains(x.movesAtOnce(nil, s, 1), m)
 }
 
 // actual is the move as it is in s, which differs from the state that the move was found in by the order of the clients.

@@ -40,7 +40,7 @@ func (a *automaton) slot(s *instance, w process.Wait) (slot, error) {
 // is taken to lead back to its node, or there would be no end to them. Fresh instances that take it again and again are held to that; see verify.
 func (a *automaton) listensOn(at uint32, in input, after *node, notices []process.Notice) bool {
 	before := &a.nodes[at]
-	return in.kind == inputWake && before.slots[in.slot].kind == process.Contact && !a.plain && !a.forgets &&
+	return in.kind == inputWake && before.slots[in.slot].kind == process.Contact && a.declares && !a.plain &&
 		before.slots == after.slots && before.idle == after.idle &&
 		!slices.ContainsFunc(notices, func(n process.Notice) bool { return n.Kind != process.Renewed })
 }

@@ -58,6 +58,7 @@ func NewWalk(config Config) (*Walk, error) {
 	if err := cmp.Or(config.Check(), config.checkService()); err != nil {
 		return nil, err
 	}
+	config.NoSymmetry = true
 	config.Late = true // so what is offered does not depend on what is known of the lock so far
 	w := &Walk{config: config}
 	w.begin()

@@ -65,11 +65,8 @@ type terms struct {
 
 // noted is what a process notes of the lock's code.
 type noted struct {
-	deadline bool    // see AskedDeadline
-	outlives bool    // see AskedLate
-	stopped  int64   // how many background tasks were told to end
-	stopCode uintptr // where the code of the functions begins that tell them; 0: none was started
-	callers  Callers // that are to be noted; nil: none
+	deadline bool // see AskedDeadline
+	outlives bool // see AskedLate
 }
 
 // New is a process without locks.

@@ -1,0 +1,93 @@
+package process
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/impls"
+)
+
+// State encodes what the locks of the process declare to keep: two processes with the same state do the same from here on. It is false while a task lives,
+// or where a lock declares nothing.
+func (p *Process) State() ([]byte, bool) {
+	if slices.ContainsFunc(p.tasks, func(t *task) bool { return t != nil }) {
+		return nil, false
+	}
+	return p.declared(nil)
+}
+
+// Beside is what the locks keep while background tasks live, and what each task waits for. If an operation leaves it as it was, it has changed nothing. The
+// result is false where no task lives, an operation is under way, or a lock declares nothing.
+func (p *Process) Beside() (state []byte, declared bool) {
+	lives := false
+	for _, t := range p.tasks {
+		switch {
+		case t == nil:
+			state = append(state, "0 "...)
+		case t.scope != nil:
+			return nil, false
+		default:
+			state = fmt.Appendf(state, "%d ", t.wait.Seq)
+			lives = true
+		}
+	}
+	if !lives {
+		return nil, false
+	}
+	return p.declared(state)
+}
+
+// declared appends what each lock declares.
+func (p *Process) declared(b []byte) (state []byte, all bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			p.fail("%w: %v", ErrPanic, r)
+		}
+	}()
+	for _, e := range p.order {
+		lock, declares := e.lock.(impls.Stateful)
+		if !declares {
+			return nil, false
+		}
+		b = p.appendState(fmt.Appendf(b, "%q", e.handle), reflect.ValueOf(lock.State()))
+	}
+	return b, true
+}
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// appendState appends a value, so that different values have different texts, and tokens stand in them as they are.
+func (p *Process) appendState(b []byte, v reflect.Value) []byte {
+	switch kind := v.Kind(); {
+	case kind == reflect.Invalid:
+		return append(b, '-')
+	case kind == reflect.String:
+		return fmt.Appendf(b, "%q", v.String())
+	case kind <= reflect.Float64:
+		return fmt.Appendf(b, " %v", v)
+	case kind == reflect.Interface && v.IsNil():
+		return append(b, '-')
+	case kind == reflect.Interface:
+		return p.appendState(append(b, v.Elem().Type().String()...), v.Elem())
+	case v.Kind() == reflect.Array:
+		for i := range v.Len() {
+			b = p.appendState(b, v.Index(i))
+		}
+		return b
+	case kind == reflect.Struct:
+		fields := v.NumField()
+		if v.Type() == timeType {
+			if fields = 2; v.Field(0).Uint()>>63 != 0 { // without its zone; no Env gives one with a monotonic reading
+				p.fail("it keeps a time of the real clock; a lock asks its Env for the time")
+			}
+		}
+		for i := range fields {
+			b = p.appendState(b, v.Field(i))
+		}
+		return b
+	}
+	p.fail("its State has a %v: it is made of numbers, strings and times, and of structs and arrays of these", v.Type())
+	return b
+}
