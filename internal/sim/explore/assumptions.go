@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 )
@@ -50,8 +52,8 @@ func assumedOfCode() Assumption {
 
 // assumedOfRedis is what is taken for granted of Redis, and of clocks.
 func assumedOfRedis() Assumption {
-	return Assumption{fmt.Sprintf("every lease is %v", Lease), []string{
-		fmt.Sprintf("every lease is %v: what a lock does with another lease, for example by rounding it, is not found", Lease),
+	return Assumption{fmt.Sprintf("every lease is %v", learn.Lease), []string{
+		fmt.Sprintf("every lease is %v: what a lock does with another lease, for example by rounding it, is not found", learn.Lease),
 		"right clocks begin at 2020-01-01 00:00 UTC, and monotonic clocks all at one moment: what a lock does at other dates, or with the clock of another machine, is not found",
 		"all clocks have the same speed, except with --clock-rate; a clock is wrong from the start or never, and a wall clock may also step, by 1.5 leases or --skew",
 		"a lock that reads its clock is tried 16 times in a lease, and after 4 leases less and less often: what it does for a short time, or by a time that it rounds, is not found",

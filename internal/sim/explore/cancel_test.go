@@ -25,7 +25,7 @@ func TestCancel(t *testing.T) {
 				cancel()
 			}
 		}
-		defer x.automaton.close()
+		defer x.automaton.Close()
 		require.ErrorIs(t, x.search(ctx), context.Canceled)
 		require.Equal(t, cancelled, x.visits, "cancelled after %d states", cancelled)
 	}

@@ -2,7 +2,7 @@
 // runs; the search chooses everything around it: which client or server goes next, which message is lost, how time passes. Fewest faults
 // first, then fewest steps: the first counterexample is minimal.
 //
-// It owns the state space: local states of clients as automata learned from the lock's code, states of servers, symmetry and partial-order
+// It owns the state space: what a state is, its moves, symmetry and partial-order
 // reduction, and the properties that a state is judged by. It returns a counterexample as a trace.Trace. It must not know how a
 // trace is shown, what the table of breaking points says, nor anything of real servers.
 package explore
@@ -15,6 +15,10 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/locklab/locklab/internal/sim/states"
+
+	"github.com/locklab/locklab/internal/sim/learn"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
@@ -141,14 +145,14 @@ func (r *Result) Vacuous() bool {
 	return r.Found == nil && (r.Unnamed || !slices.Contains(r.Coverage, "held"))
 }
 
-// Lease is that of every lock in a search. Its third, tenth and twelfth part are whole milliseconds.
-const Lease = 1200 * time.Millisecond
+// Lease is that of every lock in a search.
+const Lease = learn.Lease
 
 // Margin is how much of a lease must be left before it counts as running.
-func Margin() time.Duration { return ownership.LeaseMargin(Lease) }
+func Margin() time.Duration { return ownership.LeaseMargin(learn.Lease) }
 
 // UsualSkew is by how much a wrong clock is wrong by default.
-const UsualSkew = Lease * 3 / 2
+const UsualSkew = learn.Lease * 3 / 2
 
 // horizon is for how many leases a search follows time where states at different times differ.
 const horizon = 4
@@ -199,11 +203,11 @@ type bounds struct {
 
 // model is everything that a state's numbers refer to.
 type model struct {
-	texts     *texts
-	servers   *servers
-	replicas  replicas
-	resource  *servers
-	automaton *automaton
+	texts     *learn.Texts
+	servers   *states.Servers
+	replicas  states.Replicas
+	resource  *states.Servers
+	automaton *learn.Automaton
 	parts     parts
 	width     int     // of the forms of states, in words
 	sortings  []uint8 // see there
@@ -223,11 +227,11 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 		if x.undeclared() != "" {
 			x.config.States = cmp.Or(x.config.States, undeclaredStates)
 		}
-		err := x.automaton.patiently(ctx, func(ctx context.Context) error {
-			defer x.automaton.close()
+		err := x.automaton.Patiently(ctx, func(ctx context.Context) error {
+			defer x.automaton.Close()
 			err := x.explore(ctx)
 			if err != nil && ctx.Err() == nil {
-				err = cmp.Or(x.automaton.repeats(), err)
+				err = cmp.Or(x.automaton.Repeats(), err)
 			}
 			return err
 		})
@@ -241,10 +245,10 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 }
 
 // learn takes in why a search has to begin again. It is false if it has not.
-func (t *traits) learn(err error, a *automaton) bool {
+func (t *traits) learn(err error, a *learn.Automaton) bool {
 	switch {
 	case errors.Is(err, errReads):
-		t.reads, t.walls, t.told = true, a.walls, a.told
+		t.reads, t.walls, t.told = true, a.Walls, a.Told
 	case errors.Is(err, errLives):
 		t.lives = true
 	case errors.Is(err, errNominal):
@@ -260,7 +264,7 @@ func (x *explorer) explore(ctx context.Context) error {
 	if err := x.search(ctx); err != nil {
 		return err
 	}
-	if err := cmp.Or(x.asked(), x.automaton.verify()); err != nil {
+	if err := cmp.Or(x.asked(), x.automaton.Verify()); err != nil {
 		return err
 	}
 	if x.result.Found == nil && x.missesClock() {
@@ -286,7 +290,7 @@ func (c Config) checkService() error {
 // clockError is what a search ends with whose lock has turned out to read a clock.
 func (x *explorer) clockError() error {
 	if x.sessions {
-		return x.automaton.impure(errClockBesideSession)
+		return x.automaton.Impure(errClockBesideSession)
 	}
 	return errReads
 }
@@ -313,14 +317,14 @@ func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{
 		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, told: about.told, timed: about.reads || config.endless(), began: time.Now(),
 	}
-	orders := permutations(1)
+	orders := learn.Permutations(1)
 	if config.Lock.EqualTokens && !config.NoSymmetry {
-		orders = permutations(config.Clients)
+		orders = learn.Permutations(config.Clients)
 	}
 	x.model = newModel(config, x.bounds, orders)
-	x.automaton.queues, x.automaton.plain, x.automaton.ordered = config.Queues(), config.Plain, !config.Lock.EqualTokens
+	x.automaton.Queues, x.automaton.Manner.Plain, x.automaton.Manner.Ordered = config.Queues(), config.Plain, !config.Lock.EqualTokens
 	x.frontier = newFrontier(x.bounds)
-	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: newUsualReplies(x.texts)}
+	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: learn.NewUsualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(Margin() / time.Millisecond),
 		Contract: history.Contract{Leaseless: config.Lock.Leaseless || x.sessions, Permits: config.Lock.Permits}, nominal: about.nominal, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
@@ -335,7 +339,7 @@ func newExplorer(config Config, about traits) *explorer {
 func newBounds(config Config) bounds {
 	b := bounds{
 		allowed: config.Budget.allowance(), sessions: config.sessions(), clients: config.Clients, serverCount: config.ServerCount(),
-		lease: ms(Lease / time.Millisecond), skew: ms(cmp.Or(config.Skew, UsualSkew) / time.Millisecond),
+		lease: ms(learn.Lease / time.Millisecond), skew: ms(cmp.Or(config.Skew, UsualSkew) / time.Millisecond),
 	}
 	b.slow = slowRate(math.Round(config.ClockRate * rightRate))
 	b.horizon = b.lease * horizon
@@ -354,30 +358,30 @@ func newBounds(config Config) bounds {
 	return b
 }
 
-func newModel(config Config, b bounds, orders []order) model {
-	texts := newTexts(orders)
+func newModel(config Config, b bounds, orders []learn.Order) model {
+	texts := learn.NewTexts(orders)
 	m := model{
-		texts: texts, servers: config.newServers(texts), resource: newServers(texts, counterKey), parts: newParts(len(orders)),
+		texts: texts, servers: config.newServers(texts), resource: states.NewServers(texts, learn.CounterKey), parts: newParts(len(orders)),
 		width: b.clients + b.serverCount + 1, sortings: sortings(orders, b.clients),
 	}
 	if b.failsOver() {
 		m.width += b.serverCount
 	}
-	m.replicas = newReplicas(m.servers, max(config.Lag, 1))
+	m.replicas = states.NewReplicas(m.servers, max(config.Lag, 1))
 	lock := config.Lock
 	if config.Queues() {
 		lock.New = untilHeld(lock.New)
 	}
-	m.automaton = newAutomaton(lock, m.servers.lockKey, Lease, b.skew, b.clients+1, b.serverCount, texts)
+	m.automaton = learn.NewAutomaton(lock, m.servers.LockKey, learn.Lease, b.skew, b.clients+1, b.serverCount, texts)
 	return m
 }
 
 // newServers are those of the lock.
-func (c Config) newServers(texts *texts) *servers {
+func (c Config) newServers(texts *learn.Texts) *states.Servers {
 	if c.sessions() {
-		return newKeepers(texts, lockNode, c.Clients+1)
+		return states.NewKeepers(texts, learn.LockNode, c.Clients+1)
 	}
-	return newServers(texts, lockKey)
+	return states.NewServers(texts, learn.LockKey)
 }
 
 // failsOver says whether states have replicas.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -24,12 +26,12 @@ type impure struct {
 
 func (l *impure) TryAcquire(ctx context.Context) (bool, error) {
 	l.wait()
-	reply, err := l.env.Server().Do(ctx, "SET", lockKey, l.value(), "NX", "PX", 1200)
+	reply, err := l.env.Server().Do(ctx, "SET", learn.LockKey, l.value(), "NX", "PX", 1200)
 	return reply == "OK", err
 }
 
 func (l *impure) Release(ctx context.Context) (bool, error) {
-	_, err := l.env.Server().Do(ctx, "DEL", lockKey)
+	_, err := l.env.Server().Do(ctx, "DEL", learn.LockKey)
 	return err == nil, err
 }
 
@@ -136,7 +138,7 @@ func (refuser) State() any { return nil }
 
 func (l refuser) TryAcquire(ctx context.Context) (bool, error) {
 	if l.asks {
-		_, err := l.env.Server().Do(ctx, "GET", lockKey)
+		_, err := l.env.Server().Do(ctx, "GET", learn.LockKey)
 		return false, err
 	}
 	return false, nil
@@ -167,7 +169,7 @@ func TestRefusalsForNothingShowNothing(t *testing.T) {
 type scriptRefuser struct{ refuser }
 
 func (l scriptRefuser) TryAcquire(ctx context.Context) (bool, error) {
-	_, err := l.env.Server().Eval(ctx, &impls.Script{Source: "return redis.call('GET', KEYS[1])"}, []string{lockKey})
+	_, err := l.env.Server().Eval(ctx, &impls.Script{Source: "return redis.call('GET', KEYS[1])"}, []string{learn.LockKey})
 	return false, err
 }
 
@@ -195,7 +197,7 @@ func (everywhere) State() any { return nil }
 func (l everywhere) TryAcquire(ctx context.Context) (bool, error) {
 	var mine []impls.Server
 	for _, server := range l.env.Servers() {
-		reply, err := server.Do(ctx, "SETNX", lockKey, "x")
+		reply, err := server.Do(ctx, "SETNX", learn.LockKey, "x")
 		switch {
 		case err != nil:
 			return false, err
@@ -217,7 +219,7 @@ func (l everywhere) Release(ctx context.Context) (bool, error) {
 
 func (l everywhere) free(ctx context.Context, servers []impls.Server) error {
 	for _, server := range servers {
-		if _, err := server.Do(ctx, "DEL", lockKey); err != nil {
+		if _, err := server.Do(ctx, "DEL", learn.LockKey); err != nil {
 			return err
 		}
 	}

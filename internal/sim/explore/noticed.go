@@ -10,14 +10,14 @@ const (
 )
 
 // undeclaredStates bound the search of such a lock, which has many states and shows nothing in the end.
-const undeclaredStates = 300_000
+const undeclaredStates = 100_000
 
 // undeclared says what a lock does not declare; empty: it declares all that a search needs to show that it holds.
 func (x *explorer) undeclared() string {
 	switch {
-	case !x.automaton.declares:
+	case !x.automaton.Manner.Declares:
 		return undeclaredState
-	case x.automaton.ordered:
+	case x.automaton.Manner.Ordered:
 		return undeclaredTokens
 	}
 	return ""
@@ -34,9 +34,9 @@ func (x *explorer) doubt() string {
 // noticed says what the search has met that it does not follow; empty: nothing.
 func (x *explorer) noticed() string {
 	switch {
-	case x.automaton.deadline:
+	case x.automaton.Deadline:
 		return "it asks for the deadline of its context, which in a search has none"
-	case x.automaton.late:
+	case x.automaton.Late:
 		return "it asks whether a time-out of its own is over for which nothing waits, and in a search a time-out ends only what waits for it"
 	case x.blocked && x.judge.coverage&wasHeld != 0:
 		return "a client that came last was refused for good, although nothing was under the lock's key: another key, or the lock itself, keeps all others out"

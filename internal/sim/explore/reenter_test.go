@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -32,14 +34,14 @@ func (l *uncountedLock) TryAcquire(ctx context.Context) (bool, error) {
 	if l.held {
 		return true, nil
 	}
-	reply, err := l.env.Server().Do(ctx, "SET", lockKey, "x", "NX", "PX", Lease.Milliseconds())
+	reply, err := l.env.Server().Do(ctx, "SET", learn.LockKey, "x", "NX", "PX", learn.Lease.Milliseconds())
 	l.held = reply == "OK"
 	return l.held, err
 }
 
 func (l *uncountedLock) Release(ctx context.Context) (bool, error) {
 	l.held = false
-	_, err := l.env.Server().Do(ctx, "DEL", lockKey)
+	_, err := l.env.Server().Do(ctx, "DEL", learn.LockKey)
 	return err == nil, err
 }
 

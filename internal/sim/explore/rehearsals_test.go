@@ -45,11 +45,11 @@ func TestRehearsalsAreTheSameInTheSameSituation(t *testing.T) {
 				x.unpack(&s, &f)
 				for i := range x.clients {
 					c, at := &s.clients[i], x.situation(&s, i)
-					if known := x.rehearsed.late.of(at); known != nil {
+					if known := x.rehearsed.late.Of(at); known != nil {
 						require.Equal(t, x.findMayComeLate(&s, i), *known)
 						late++
 					}
-					if known := x.rehearsed.changes.of(at); known != nil {
+					if known := x.rehearsed.changes.Of(at); known != nil {
 						require.Equal(t, x.findWouldChange(&s, i), *known)
 						changes++
 					}
@@ -60,7 +60,7 @@ func TestRehearsalsAreTheSameInTheSameSituation(t *testing.T) {
 					}
 				}
 			}
-			defer x.automaton.close()
+			defer x.automaton.Close()
 			require.NoError(t, x.search(t.Context()))
 			assert.NotZero(t, late+changes)
 			assert.True(t, !x.reads || instants > 0)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -86,7 +88,7 @@ func smallSearches(spec impls.Spec) []smallSearch {
 	}
 	if promises(impls.Fairness) && spec.Needs != impls.OneZooKeeper {
 		fair := all
-		fair.Only, fair.Skew = []checker.Name{checker.Unfair}, 20*Lease
+		fair.Only, fair.Skew = []checker.Name{checker.Unfair}, 20*learn.Lease
 		searches = append(searches, smallSearch{"unfair", fair})
 	}
 	if spec.Servers <= 1 && spec.Needs != impls.OneZooKeeper {

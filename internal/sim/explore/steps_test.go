@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -33,8 +35,8 @@ func (l *measuring) State() any { return l.expires }
 func (l *measuring) Valid() time.Duration { return l.expires - l.now() }
 
 func (l *measuring) TryAcquire(ctx context.Context) (bool, error) {
-	token, expires := l.env.Token(), l.now()+Lease
-	reply, err := l.env.Server().Do(ctx, "SET", lockKey, token, "NX", "PX", Lease.Milliseconds())
+	token, expires := l.env.Token(), l.now()+learn.Lease
+	reply, err := l.env.Server().Do(ctx, "SET", learn.LockKey, token, "NX", "PX", learn.Lease.Milliseconds())
 	if err != nil || reply != "OK" || l.now() >= expires {
 		return false, err
 	}

@@ -313,7 +313,7 @@ func TestTheJudgesAgreeOnStrangersOnAZooKeeper(t *testing.T) {
 				config.Budget, config.MostFaults = spend(test.fault), 1
 			}
 			x := newExplorer(config, traits{})
-			defer x.automaton.close()
+			defer x.automaton.Close()
 			fresh := x.judge
 			for seed := range uint64(walks) {
 				x.judge = fresh

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
@@ -81,18 +83,18 @@ func (l *plain) set(ctx context.Context, at impls.Server, key, mine string, more
 }
 
 func (l *plain) try(ctx context.Context, mine string) (bool, error) {
-	return l.set(ctx, l.env.Server(), lockKey, mine, "NX")
+	return l.set(ctx, l.env.Server(), learn.LockKey, mine, "NX")
 }
 
 // take takes the lock whoever has it.
 func (l *plain) take(ctx context.Context, mine string) (bool, error) {
-	return l.set(ctx, l.env.Server(), lockKey, mine)
+	return l.set(ctx, l.env.Server(), learn.LockKey, mine)
 }
 
 func (l *plain) TryAcquire(ctx context.Context) (bool, error) { return l.try(ctx, l.env.Token()) }
 
 func (l *plain) Release(ctx context.Context) (bool, error) {
-	return l.free(ctx, l.env.Server(), lockKey)
+	return l.free(ctx, l.env.Server(), learn.LockKey)
 }
 
 func (l *plain) free(ctx context.Context, at impls.Server, key string) (bool, error) {
@@ -106,7 +108,7 @@ type prolonger struct{ plain }
 func (l *prolonger) TryAcquire(ctx context.Context) (bool, error) {
 	taken, err := l.plain.TryAcquire(ctx)
 	if !taken && err == nil {
-		_, err = l.env.Server().Do(ctx, "PEXPIRE", lockKey, l.lease.Milliseconds())
+		_, err = l.env.Server().Do(ctx, "PEXPIRE", learn.LockKey, l.lease.Milliseconds())
 	}
 	return taken, err
 }
@@ -170,7 +172,7 @@ type lender struct {
 }
 
 func (l *lender) TryAcquire(ctx context.Context) (bool, error) {
-	reply, err := l.env.Server().Do(ctx, "SETNX", lockKey, l.env.Token())
+	reply, err := l.env.Server().Do(ctx, "SETNX", learn.LockKey, l.env.Token())
 	if l.valid = 0; reply == int64(1) {
 		l.valid = l.lease
 	}
@@ -198,7 +200,7 @@ func (l *settler) TryAcquire(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if _, err := l.env.Server().Do(ctx, "PEXPIRE", lockKey, l.lease.Milliseconds()); err != nil {
+	if _, err := l.env.Server().Do(ctx, "PEXPIRE", learn.LockKey, l.lease.Milliseconds()); err != nil {
 		return false, err
 	}
 	if l.refused {
@@ -223,9 +225,9 @@ func (l *resting) TryAcquire(ctx context.Context) (bool, error) {
 	case taken || err != nil:
 		return taken, err
 	case rested:
-		_, err = l.env.Server().Do(ctx, "DEL", lockKey)
+		_, err = l.env.Server().Do(ctx, "DEL", learn.LockKey)
 	default:
-		_, err = l.env.Server().Do(ctx, "PEXPIRE", lockKey, l.lease.Milliseconds())
+		_, err = l.env.Server().Do(ctx, "PEXPIRE", learn.LockKey, l.lease.Milliseconds())
 	}
 	return false, err
 }
@@ -242,7 +244,7 @@ func (l *quitter) TryAcquire(ctx context.Context) (bool, error) {
 		return held, err
 	}
 	if l.refusals++; l.refusals >= 3 {
-		_, err = l.env.Server().Do(ctx, "DEL", lockKey)
+		_, err = l.env.Server().Do(ctx, "DEL", learn.LockKey)
 	}
 	return false, err
 }
@@ -260,7 +262,7 @@ func (l *voter) TryAcquire(ctx context.Context) (bool, error) {
 	}
 	mine := l.env.Token()
 	for _, s := range l.env.Servers() {
-		if got, err := l.set(ctx, s, lockKey, mine, more...); err == nil && got {
+		if got, err := l.set(ctx, s, learn.LockKey, mine, more...); err == nil && got {
 			votes++
 		}
 	}
@@ -268,7 +270,7 @@ func (l *voter) TryAcquire(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	for _, s := range l.env.Servers() {
-		if _, err := s.Do(ctx, "DEL", lockKey); err != nil {
+		if _, err := s.Do(ctx, "DEL", learn.LockKey); err != nil {
 			return false, err
 		}
 	}
@@ -278,7 +280,7 @@ func (l *voter) TryAcquire(ctx context.Context) (bool, error) {
 func (l *voter) Release(ctx context.Context) (bool, error) {
 	freed := 0
 	for _, s := range l.env.Servers() {
-		if ok, err := l.free(ctx, s, lockKey); err == nil && ok {
+		if ok, err := l.free(ctx, s, learn.LockKey); err == nil && ok {
 			freed++
 		}
 	}
@@ -306,7 +308,7 @@ func (l *counted) TryAcquire(ctx context.Context) (bool, error) {
 	if l.server.(*counting).asked > 1 {
 		return l.take(ctx, "x")
 	}
-	return l.set(ctx, l.server, lockKey, "x", "NX")
+	return l.set(ctx, l.server, learn.LockKey, "x", "NX")
 }
 
 // registered does the same by a counter in a variable of its package.
@@ -344,7 +346,7 @@ type endless struct{ hasty }
 
 func (l *endless) TryAcquire(ctx context.Context) (bool, error) {
 	mine, begun := l.env.Token(), l.env.Now()
-	reply, err := l.env.Server().Do(ctx, "SETNX", lockKey, mine)
+	reply, err := l.env.Server().Do(ctx, "SETNX", learn.LockKey, mine)
 	if reply == int64(1) {
 		l.value = mine
 		return true, nil
@@ -425,7 +427,7 @@ func (l *bully) TryAcquire(ctx context.Context) (bool, error) {
 	if held || err != nil {
 		return held, err
 	}
-	seen, err := l.env.Server().Do(ctx, "GET", lockKey)
+	seen, err := l.env.Server().Do(ctx, "GET", learn.LockKey)
 	if theirs, ok := seen.(string); err != nil || !ok || theirs > mine {
 		return false, err
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 
 	"github.com/locklab/locklab/checker"
@@ -31,10 +33,10 @@ func stampedFor(leases float64) func(plain) impls.Lock {
 	return script(func(l *scripted, ctx context.Context) (bool, error) {
 		l.value = l.env.Token()
 		args := []any{l.value, int64(leases * float64(l.lease.Milliseconds())), l.env.Now().UnixMilli()}
-		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: clientsTime + takeStamped}, []string{lockKey}, args...)
+		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: clientsTime + takeStamped}, []string{learn.LockKey}, args...)
 		return n == int64(1), err
 	}, func(l *scripted, ctx context.Context) (bool, error) {
-		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: freeStamped}, []string{lockKey}, l.value)
+		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: freeStamped}, []string{learn.LockKey}, l.value)
 		return n == int64(1), err
 	})
 }
@@ -49,10 +51,10 @@ var toldTheTime = []strange{
 		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: `for i, m in ipairs(redis.call("ZRANGE", KEYS[1], 0, -1)) do
 if tonumber(redis.call("ZSCORE", KEYS[1], m)) < tonumber(ARGV[1]) then redis.call("ZREM", KEYS[1], m) end end
 if redis.call("ZCARD", KEYS[1]) > 0 then return 0 end
-return redis.call("ZADD", KEYS[1], ARGV[2], ARGV[3])`}, []string{lockKey}, l.env.Now().Add(-3*l.lease).UnixMilli(), l.env.Now().UnixMilli(), l.value)
+return redis.call("ZADD", KEYS[1], ARGV[2], ARGV[3])`}, []string{learn.LockKey}, l.env.Now().Add(-3*l.lease).UnixMilli(), l.env.Now().UnixMilli(), l.value)
 		return n == int64(1), err
 	}, func(l *scripted, ctx context.Context) (bool, error) {
-		n, err := l.env.Server().Do(ctx, "ZREM", lockKey, l.value)
+		n, err := l.env.Server().Do(ctx, "ZREM", learn.LockKey, l.value)
 		return n == int64(1), err
 	})},
 }
@@ -89,7 +91,7 @@ func (l *usurper) TryAcquire(ctx context.Context) (bool, error) {
 		l.refused = 0
 		l.stop = l.env.Go(func(ctx context.Context) {
 			for l.env.Sleep(ctx, l.lease/3) == nil {
-				_, _ = l.env.Server().Do(ctx, "PEXPIRE", lockKey, l.lease.Milliseconds())
+				_, _ = l.env.Server().Do(ctx, "PEXPIRE", learn.LockKey, l.lease.Milliseconds())
 			}
 		})
 	}

@@ -56,9 +56,9 @@ var waits = []string{"Acquire", "Enter", "Leave", "Pause", "WaitedEnough", "Wake
 
 // uncalled are those that the lock has, and that no client of the search calls.
 func (x *explorer) uncalled() (names []string) {
-	s := x.automaton.newInstance(0)
-	defer s.process.Close()
-	made := s.process.Lock("lock")
+	s := x.automaton.NewInstance(0)
+	defer s.Process.Close()
+	made := s.Process.Lock("lock")
 	if waits, queues := made.(interface{ patient() impls.Lock }); queues {
 		made = waits.patient()
 	}

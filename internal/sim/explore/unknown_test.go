@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -24,7 +26,7 @@ func (l *asking) TryAcquire(ctx context.Context) (bool, error) {
 	if l.script != "" {
 		_, err = l.env.Server().Eval(ctx, &impls.Script{Source: l.script}, nil)
 	} else {
-		_, err = l.env.Server().Do(ctx, l.command, lockKey)
+		_, err = l.env.Server().Do(ctx, l.command, learn.LockKey)
 	}
 	if err != nil {
 		return false, err
@@ -66,11 +68,11 @@ func TestEveryTryEndsInAnError(t *testing.T) {
 type elsewhere struct{ plain }
 
 func (l *elsewhere) TryAcquire(ctx context.Context) (bool, error) {
-	return l.set(ctx, l.env.Server(), "lock:"+lockKey, l.env.Token(), "NX")
+	return l.set(ctx, l.env.Server(), "lock:"+learn.LockKey, l.env.Token(), "NX")
 }
 
 func (l *elsewhere) Release(ctx context.Context) (bool, error) {
-	return l.free(ctx, l.env.Server(), "lock:"+lockKey)
+	return l.free(ctx, l.env.Server(), "lock:"+learn.LockKey)
 }
 
 // Whose the lock is, its key says. Where no command names that, nothing of the kind has been judged.

@@ -1,4 +1,4 @@
-package explore
+package learn
 
 import (
 	"github.com/locklab/locklab/history"
@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	lockKey    = "k"
-	lockNode   = "/k" // on a ZooKeeper
-	counterKey = "k:counter"
+	LockKey    = "k"
+	LockNode   = "/k" // on a ZooKeeper
+	CounterKey = "k:counter"
 )
 
 // operationOf is an operation by its name in the history.
@@ -38,6 +38,6 @@ func release(ctx process.Context, lock impls.Lock) history.Answer {
 // increment is also the work of the live world's clients.
 func increment(resource impls.Server) process.Operation {
 	return func(ctx process.Context, lock impls.Lock) history.Answer {
-		return work.Task{Resource: resource, Key: counterKey}.Under(lock).Do(ctx.Ctx(), history.Counter)
+		return work.Task{Resource: resource, Key: CounterKey}.Under(lock).Do(ctx.Ctx(), history.Counter)
 	}
 }

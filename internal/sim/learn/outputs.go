@@ -1,4 +1,4 @@
-package explore
+package learn
 
 import (
 	"encoding/binary"
@@ -8,13 +8,13 @@ import (
 
 // outputs are what a lock reports in its steps, by number; 0 is nothing.
 type outputs struct {
-	reported [][]process.Notice
+	Reported [][]process.Notice
 	numbers  map[string]uint32 // by the numbers of the notices
 	notices  map[process.Notice]uint64
 }
 
 func newOutputs() outputs {
-	return outputs{reported: [][]process.Notice{nil}, numbers: map[string]uint32{"": 0}, notices: map[process.Notice]uint64{}}
+	return outputs{Reported: [][]process.Notice{nil}, numbers: map[string]uint32{"": 0}, notices: map[process.Notice]uint64{}}
 }
 
 // outputNumber numbers what a lock reports in a step.
@@ -31,8 +31,8 @@ func (o *outputs) outputNumber(notices []process.Notice) uint32 {
 	if number, known := o.numbers[string(text)]; known {
 		return number
 	}
-	number := uint32(len(o.reported))
-	o.reported = append(o.reported, notices)
+	number := uint32(len(o.Reported))
+	o.Reported = append(o.Reported, notices)
 	o.numbers[string(text)] = number
 	return number
 }

@@ -1,4 +1,4 @@
-package explore
+package learn
 
 import "strings"
 
@@ -8,8 +8,8 @@ import "strings"
 // mostTokens is how many tokens a client can have in use at a time.
 const mostTokens = 12
 
-// tokens is a set of tokens, mostTokens of each client.
-type tokens uint64
+// Tokens is a set of tokens, mostTokens of each client.
+type Tokens uint64
 
 // tokenLength is that of a token's name. It ends by itself, whatever follows.
 const tokenLength = 4
@@ -18,11 +18,11 @@ func tokenName(client, n int) string {
 	return string([]byte{'C', byte('1' + client), '#', byte('a' + n)})
 }
 
-// of are the tokens of one client.
-func (t tokens) of(client int) uint16 { return uint16(t>>(mostTokens*client)) & (1<<mostTokens - 1) }
+// Of are the tokens of one client.
+func (t Tokens) Of(client int) uint16 { return uint16(t>>(mostTokens*client)) & (1<<mostTokens - 1) }
 
-// mentioned are the tokens that a text contains.
-func mentioned(text string) (found tokens) {
+// Mentioned are the tokens that a text contains.
+func Mentioned(text string) (found Tokens) {
 	eachToken(text, func(_, client, n int) { found |= 1 << (mostTokens*client + n) })
 	return found
 }
@@ -36,17 +36,17 @@ func eachToken(text string, visit func(at, client, n int)) {
 		}
 		at += next
 		client, n := int(text[at+1])-'1', int(text[at+3])-'a'
-		if text[at+2] == '#' && client >= 0 && client < mostClients && n >= 0 && n < mostTokens {
+		if text[at+2] == '#' && client >= 0 && client < MostClients && n >= 0 && n < mostTokens {
 			visit(at, client, n)
 		}
 	}
 }
 
-// order says which client takes the place of each.
-type order [mostClients]uint8
+// Order says which client takes the place of each.
+type Order [MostClients]uint8
 
-// rename puts the clients in a text into another order.
-func (o *order) rename(text string) string {
+// Rename puts the clients in a text into another order.
+func (o *Order) Rename(text string) string {
 	renamed := []byte(nil)
 	eachToken(text, func(at, client, _ int) {
 		if renamed == nil {
@@ -60,10 +60,10 @@ func (o *order) rename(text string) string {
 	return string(renamed)
 }
 
-// permutations lists the orders of n clients; the first changes nothing.
-func permutations(n int) []order {
-	var all []order
-	var o order
+// Permutations lists the orders of n clients; the first changes nothing.
+func Permutations(n int) []Order {
+	var all []Order
+	var o Order
 	for i := range o {
 		o[i] = uint8(i)
 	}
@@ -83,25 +83,12 @@ func permutations(n int) []order {
 	return all
 }
 
-// usedTokens are those that a client, a server or a message still has.
-func (x *explorer) usedTokens(s *state) (used tokens) {
-	for i := range x.clients {
-		c := &s.clients[i]
-		if c.phase != crashed {
-			used |= x.automaton.nodes[c.node].tokens
-		}
-		for _, r := range c.replies {
-			used |= x.texts.replies[r].tokens
-		}
-		for _, r := range c.travel {
-			used |= x.texts.requests[r&travelAll].tokens
+// Set puts a set of clients into the order.
+func (o *Order) Set(clients uint8) (renamed uint8) {
+	for i := range MostClients {
+		if clients&(1<<i) != 0 {
+			renamed |= 1 << o[i]
 		}
 	}
-	for i := range x.serverCount {
-		used |= x.servers.states[s.servers[i]].tokens
-		if r := s.replicas[i]; r != 0 {
-			used |= x.replicas.tokens(r)
-		}
-	}
-	return used
+	return renamed
 }

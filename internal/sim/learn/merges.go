@@ -1,11 +1,10 @@
-package explore
+package learn
 
 import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"time"
 )
 
 // Two histories of a client lead to the same node if its lock declares to keep the same after both, and an operation leads back to the node where it was
@@ -23,41 +22,41 @@ var errForgets = errors.New("after equal States it did not do the same: its Stat
 
 // witness is what an instance did at a node.
 type witness struct {
-	in     input
+	in     Input
 	when   circumstances
 	to     uint32
 	output uint32
 }
 
 // witness notes what an instance does at a node: for each input the first.
-func (a *automaton) witness(at uint32, w witness) {
-	known := a.witnesses[at]
+func (a *Automaton) witness(at uint32, w witness) {
+	known := a.evidence.witnesses[at]
 	if len(known) < mostWitnesses && !slices.ContainsFunc(known, func(other witness) bool { return other.in == w.in }) {
-		a.witnesses[at] = append(known, w)
+		a.evidence.witnesses[at] = append(known, w)
 	}
 }
 
 // changedNothing says whether the operation by which an instance has come to a node has left all as it was, though background tasks live, whose own
 // memory is not seen. It is not asked where one listens: what that does at one contact it is taken to do at each; see listensOn.
-func (a *automaton) changedNothing(n *node, s *instance) bool {
-	if s.atCall == nil || n.listens || a.plain || a.ordered && n.tokens != a.nodes[n.called].tokens {
+func (a *Automaton) changedNothing(n *Node, s *instance) bool {
+	if s.atCall == nil || n.Listens || a.Manner.Plain || a.Manner.Ordered && n.Tokens != a.Nodes[n.called].Tokens {
 		return false
 	}
-	now, ok := s.process.Beside()
+	now, ok := s.Process.Beside()
 	return ok && bytes.Equal(s.atCall, now)
 }
 
-// verify walks through the automaton.
-func (a *automaton) verify() error {
-	if a.verified == len(a.nodes) {
+// Verify walks through the automaton.
+func (a *Automaton) Verify() error {
+	if a.evidence.verified == len(a.Nodes) {
 		return nil
 	}
-	a.verified = len(a.nodes)
-	chance := rand.New(rand.NewPCG(1, uint64(len(a.nodes))))
+	a.evidence.verified = len(a.Nodes)
+	chance := rand.New(rand.NewPCG(1, uint64(len(a.Nodes))))
 	for n := range walks {
-		s := a.newInstance(n % a.clients)
+		s := a.NewInstance(n % a.clients)
 		err := a.walk(s, chance)
-		s.process.Close()
+		s.Process.Close()
 		if err != nil {
 			return err
 		}
@@ -66,9 +65,9 @@ func (a *automaton) verify() error {
 }
 
 // walk goes a random way.
-func (a *automaton) walk(s *instance, chance *rand.Rand) error {
+func (a *Automaton) walk(s *instance, chance *rand.Rand) error {
 	for range walkSteps {
-		known := a.witnesses[s.at]
+		known := a.evidence.witnesses[s.at]
 		if len(known) == 0 {
 			return nil
 		}
@@ -80,19 +79,19 @@ func (a *automaton) walk(s *instance, chance *rand.Rand) error {
 }
 
 // doesTheSame says, by its error, whether an instance does what another one did at its node, and takes it to the next.
-func (a *automaton) doesTheSame(s *instance, w witness) error {
-	a.executing.Store(int64(time.Since(a.born)))
-	defer a.executing.Store(0)
+func (a *Automaton) doesTheSame(s *instance, w witness) error {
+	a.running.begins()
+	defer a.running.ends()
 	notices, err := a.execute(s, w.in, w.when)
 	if err != nil {
-		return a.impure(err)
+		return a.Impure(err)
 	}
 	met, err := a.describe(s)
 	if err != nil {
 		return err
 	}
-	if want := a.nodes[w.to]; met.slots != want.slots || met.idle != want.idle || a.outputNumber(notices) != w.output {
-		return a.impure(errForgets)
+	if want := a.Nodes[w.to]; met.Slots != want.Slots || met.Idle != want.Idle || a.Outputs.outputNumber(notices) != w.output {
+		return a.Impure(errForgets)
 	}
 	s.at = w.to
 	return nil

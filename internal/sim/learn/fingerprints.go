@@ -1,21 +1,21 @@
-package explore
+package learn
 
 import "math/bits"
 
-// fingerprints is a set of fingerprints. It does not forget.
-type fingerprints struct {
+// Fingerprints is a set of fingerprints. It does not forget.
+type Fingerprints struct {
 	slots   []uint64 // 0: free
 	count   int
 	fetched uint64 // keeps the compiler from dropping fetch's read
 }
 
-func newFingerprints() *fingerprints { return &fingerprints{slots: make([]uint64, 1<<16)} }
+func NewFingerprints() *Fingerprints { return &Fingerprints{slots: make([]uint64, 1<<16)} }
 
-// fetch has the processor load what add will look at.
-func (t *fingerprints) fetch(fp uint64) { t.fetched |= t.slots[fp&uint64(len(t.slots)-1)] }
+// Fetch has the processor load what add will look at.
+func (t *Fingerprints) Fetch(fp uint64) { t.fetched |= t.slots[fp&uint64(len(t.slots)-1)] }
 
-// add says whether the fingerprint is new.
-func (t *fingerprints) add(fp uint64) bool {
+// Add says whether the fingerprint is new.
+func (t *Fingerprints) Add(fp uint64) bool {
 	if fp == 0 {
 		fp = 1
 	}
@@ -35,7 +35,7 @@ func (t *fingerprints) add(fp uint64) bool {
 	}
 }
 
-func (t *fingerprints) grow() {
+func (t *Fingerprints) grow() {
 	old, factor := t.slots, 2
 	if len(old) < 1<<22 { // a small table is soon too small again
 		factor = 4
@@ -54,28 +54,28 @@ func (t *fingerprints) grow() {
 	}
 }
 
-// bytes is the memory that the table takes.
-func (t *fingerprints) bytes() int { return 8 * len(t.slots) }
+// Bytes is the memory that the table takes.
+func (t *Fingerprints) Bytes() int { return 8 * len(t.slots) }
 
-// fingerprint mixes the words of a state into 64 bits: a wide multiplication for each four words, as in the public wyhash.
-func fingerprint(words []uint32) uint64 {
+// Fingerprint mixes the words of a state into 64 bits: a wide multiplication for each four words, as in the public wyhash.
+func Fingerprint(words []uint32) uint64 {
 	const k0, k1 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db
 	h := uint64(len(words)) ^ k0
 	for ; len(words) >= 4; words = words[4:] {
-		h = mix(twoWords(words)^k1, twoWords(words[2:])^h)
+		h = Mix(twoWords(words)^k1, twoWords(words[2:])^h)
 	}
 	var tail [4]uint32
 	copy(tail[:], words)
-	h = mix(twoWords(tail[:])^k1, twoWords(tail[2:])^h)
-	return mix(h^k0, k1)
+	h = Mix(twoWords(tail[:])^k1, twoWords(tail[2:])^h)
+	return Mix(h^k0, k1)
 }
 
-func mix(a, b uint64) uint64 {
+func Mix(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
 	return high ^ low
 }
 
-// blend takes another number into a fingerprint.
-func blend(h, n uint64) uint64 { return mix(h^0xa0761d6478bd642f, n^0xe7037ed1a0b428db) }
+// Blend takes another number into a fingerprint.
+func Blend(h, n uint64) uint64 { return Mix(h^0xa0761d6478bd642f, n^0xe7037ed1a0b428db) }
 
 func twoWords(words []uint32) uint64 { return uint64(words[0]) | uint64(words[1])<<32 }

@@ -1,4 +1,4 @@
-package explore
+package learn
 
 import "slices"
 
@@ -23,7 +23,7 @@ func newPool() pool {
 func (p *pool) put(s *instance) {
 	if last := p.slots[p.next]; last != nil {
 		p.remove(last)
-		last.process.Close()
+		last.Process.Close()
 	}
 	s.slot = p.next
 	p.slots[p.next] = s
@@ -56,7 +56,7 @@ func (p *pool) take(at uint32) *instance {
 func (p *pool) close() {
 	for _, s := range p.slots {
 		if s != nil {
-			s.process.Close()
+			s.Process.Close()
 		}
 	}
 	*p = newPool()

@@ -1,4 +1,4 @@
-package explore
+package learn
 
 import (
 	"slices"
@@ -7,11 +7,11 @@ import (
 	"github.com/locklab/locklab/internal/sim/service"
 )
 
-// usualReplies stand for what a server may answer by the time that a request reaches it, if others change its data before.
-type usualReplies struct{ all, numbers, texts, statuses []uint32 }
+// UsualReplies stand for what a server may answer by the time that a request reaches it, if others change its data before.
+type UsualReplies struct{ all, numbers, texts, statuses []uint32 }
 
-func newUsualReplies(t *texts) (u usualReplies) {
-	number := func(r service.Reply) uint32 { return t.reply([]service.Reply{r}) }
+func NewUsualReplies(t *Texts) (u UsualReplies) {
+	number := func(r service.Reply) uint32 { return t.Reply([]service.Reply{r}) }
 	none := number(service.Reply{Kind: service.Nil})
 	u.texts = []uint32{none}
 	u.statuses = []uint32{none, number(service.Reply{Kind: service.Status, Text: "OK"})}
@@ -22,8 +22,8 @@ func newUsualReplies(t *texts) (u usualReplies) {
 	return u
 }
 
-// to are those that a server can give to some commands; none if they are several. Other commands, and those of a ZooKeeper, can give any, as far as is known.
-func (u *usualReplies) to(commands [][]string) []uint32 {
+// To are those that a server can give to some commands; none if they are several. Other commands, and those of a ZooKeeper, can give any, as far as is known.
+func (u *UsualReplies) To(commands [][]string) []uint32 {
 	if len(commands) != 1 {
 		return nil
 	}

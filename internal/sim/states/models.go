@@ -1,4 +1,4 @@
-package explore
+package states
 
 import (
 	"path"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/locklab/locklab/internal/sim/learn"
 
 	"github.com/locklab/locklab/internal/sim/redis"
 	"github.com/locklab/locklab/internal/sim/service"
@@ -40,13 +42,13 @@ func (s keeperServer) Connected() bool           { return true }
 // newKeeperServer is a ZooKeeper with the place of a lock, and a session of each client.
 func newKeeperServer(lockKey string, clients int) keeperServer {
 	s := keeperServer{zookeeper.New(time.Millisecond)}
-	lab := keeperConn(mostClients)
-	s.Server.Do(lab, zookeeper.Reconnect(0, Lease)...)
+	lab := keeperConn(learn.MostClients)
+	s.Server.Do(lab, zookeeper.Reconnect(0, learn.Lease)...)
 	s.Server.Do(lab, "CREATE", lockKey)
 	s.Server.Do(lab, "CLOSESESSION")
 	s.Close(lab)
 	for i := range clients {
-		s.Server.Do(keeperConn(i), zookeeper.Reconnect(0, Lease)...)
+		s.Server.Do(keeperConn(i), zookeeper.Reconnect(0, learn.Lease)...)
 	}
 	return s
 }
@@ -54,14 +56,14 @@ func newKeeperServer(lockKey string, clients int) keeperServer {
 // keeperConn is the connection of a client of a ZooKeeper. A model numbers them from 1.
 func keeperConn(client int) int { return client + 1 }
 
-// numberWord begins the last word of a CREATE that says which number the node gets; see nextNumber.
-const numberWord = "#"
+// NumberWord begins the last word of a CREATE that says which number the node gets; see nextNumber.
+const NumberWord = "#"
 
 // Do carries out a request, which may say which number a sequential node gets. A real server lists nodes in no particular order; here it is that of
-// their numbers, so that it does not depend on the names of clients. See checkListings.
+// their numbers, so that it does not depend on the names of clients.
 func (s keeperServer) Do(connection int, words ...string) service.Reply {
 	last := len(words) - 1
-	if number, counts := strings.CutPrefix(words[last], numberWord); counts {
+	if number, counts := strings.CutPrefix(words[last], NumberWord); counts {
 		next, _ := strconv.ParseInt(number, 10, 64)
 		s.Number(path.Dir(words[1]), next)
 		words = words[:last]
@@ -73,24 +75,4 @@ func (s keeperServer) Do(connection int, words ...string) service.Reply {
 	return reply
 }
 
-// digits is the length of the number behind the name of a sequential node.
-const digits = 10
-
-func numberOf(name string) string { return name[max(0, len(name)-digits):] }
-
-// topNumber is the highest number of a sequential node that a text mentions, plus 1; 0: none.
-func topNumber(text string) (top uint32) {
-	for at := 0; at < len(text); at++ {
-		end := at
-		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
-			end++
-		}
-		if end-at >= digits {
-			if n, err := strconv.ParseUint(text[at:at+digits], 10, 31); err == nil {
-				top = max(top, uint32(n)+1)
-			}
-		}
-		at = end
-	}
-	return top
-}
+func numberOf(name string) string { return name[max(0, len(name)-learn.Digits):] }
