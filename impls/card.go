@@ -34,7 +34,7 @@ type Card struct {
 	// Clocks are the clocks of its client that it reads.
 	Clocks []Clock
 	// EqualTokens: the lock compares tokens for equality alone, and does nothing else that depends on what they are. An exploration then takes clients that
-	// differ by their tokens only for one.
+	// differ by their tokens only for one. It shows no other lock to hold.
 	EqualTokens bool
 	// Resends: the client library keeps its default retries and resends a command whose reply does not come.
 	Resends bool

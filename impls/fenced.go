@@ -41,6 +41,4 @@ func (l *fencedLock) TryAcquire(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func (l *fencedLock) State() any { return [...]any{l.token, l.fence} }
-
 func (l *fencedLock) Fence() int64 { return l.fence }

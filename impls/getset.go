@@ -123,8 +123,6 @@ func (l *getsetLock) Release(ctx context.Context) (bool, error) {
 	return applied(l.env.Server().Do(ctx, "DEL", l.opts.Key))
 }
 
-func (l *getsetLock) State() any { return l.own }
-
 // Held reads the lock again, as the article suggests before a critical step.
 func (l *getsetLock) Held(ctx context.Context) (bool, error) {
 	seen, found, err := value(l.env.Server().Do(ctx, "GET", l.opts.Key))

@@ -19,6 +19,18 @@ type Lock interface {
 	Release(ctx context.Context) (bool, error)
 }
 
+// Stateful is a lock that says what it keeps. That declares that it keeps the contract of Env, too: it is deterministic, and has time, chance and goroutines
+// from its Env only. An exploration shows no lock to hold that does not declare it.
+type Stateful interface {
+	// State is all that the next operations depend on of what the lock keeps, in its fields, in Env.Shared or elsewhere: numbers, strings, times, or a struct
+	// or an array of these; a time of its clock is a Reading. After equal states the lock does the same. It is asked between two operations, also while a background task waits; it must
+	// neither change anything nor ask a server, a clock or for a token.
+	State() any
+}
+
+// Reading is a time that a lock has read from its clock, or reckoned from that, in its State: of two pasts of which one is that much later all else is alike.
+type Reading time.Duration
+
 // Renewer is a lock whose lease its client can prolong.
 type Renewer interface {
 	// Renew starts the lease anew. It returns false, nil if the lock is no longer this client's.
@@ -68,13 +80,6 @@ type Patient interface {
 type SelfTimed interface {
 	// WaitedEnough is called after each refused try; began is when the acquire began by the client's clock, within how long it may wait.
 	WaitedEnough(began time.Time, within time.Duration) bool
-}
-
-// Keeper is a lock that says what it keeps between operations. Searches then take two pasts for one after which that is the same.
-type Keeper interface {
-	// State is all that the lock's further behaviour depends on, as a value that can be compared; a time as the difference from now. It is
-	// asked while no operation and no background task is under way, and changes nothing.
-	State() any
 }
 
 // Paced is a lock whose source says how long a waiter pauses.

@@ -47,6 +47,7 @@ type redissonLock struct {
 	left time.Duration
 	// leaseTime is what the published code keeps in a field of the lock object, in milliseconds; nil: the lease never changes.
 	leaseTime *atomic.Int64
+	shared    *redissonClient // nil before the first operation
 }
 
 // countIn takes the lock, once more if it is ours. Otherwise it returns the rest of the holder's lease.
@@ -155,9 +156,12 @@ func (l *redissonLock) lease() int64 {
 }
 
 func (l *redissonLock) client() *redissonClient {
-	return static(l.env, "redisson", func() *redissonClient {
-		return &redissonClient{id: l.env.Token(), renewals: renewals{entries: map[string]*renewal{}}}
-	})
+	if l.shared == nil {
+		l.shared = static(l.env, "redisson", func() *redissonClient {
+			return &redissonClient{id: l.env.Token(), renewals: renewals{entries: map[string]*renewal{}}}
+		})
+	}
+	return l.shared
 }
 
 // name is the field of the hash: "client:thread".

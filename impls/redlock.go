@@ -158,14 +158,6 @@ func (l *redlockLock) remove(ctx context.Context, token string) votes {
 	return removed
 }
 
-// State has the time left of the hold; how long ago it ended makes no difference.
-func (l *redlockLock) State() any {
-	if l.token == "" {
-		return ""
-	}
-	return [...]any{l.token, max(l.expires-l.clock.now(), 0)}
-}
-
 func (l *redlockLock) quorum() quorum {
 	need := majority(len(l.env.Servers()))
 	if l.half {

@@ -54,6 +54,7 @@ func TestWhatLocksCanDo(t *testing.T) {
 		return names
 	}
 	assert.Empty(t, names(impls.Spec.CanRenew))
+	assert.Len(t, names(is[impls.Stateful]), len(impls.All()))
 	assert.Equal(t, []string{"watchdog", "redlock-no-second-look", "redlock"}, names(is[impls.Limited]))
 	assert.Equal(t, []string{"fenced"}, names(is[impls.Fencer]))
 	assert.Equal(t, []string{"redisson-lease", "redisson-published", "redisson", "redisson-fair"}, names(is[impls.Waker]))

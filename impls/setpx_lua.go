@@ -38,8 +38,6 @@ func (l *setpxLuaLock) Release(ctx context.Context) (bool, error) {
 	return applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, l.token))
 }
 
-func (l *setpxLuaLock) State() any { return l.token }
-
 func (l *setpxLuaLock) Held(ctx context.Context) (bool, error) {
 	seen, found, err := value(l.env.Server().Do(ctx, "GET", l.opts.Key))
 	return found && seen == l.token, err

@@ -131,7 +131,7 @@ func (l *watchdogPublishedLock) guard(ctx context.Context, token string, renewed
 		sleep = l.opts.Lease * 3 / 2
 	}
 	if l.bugs.has(bugStaticMonitor) {
-		monitor := static(l.env, "watchdog-published monitor", zero[watchdogMonitor])
+		monitor := static(l.env, watchdogMonitorName, zero[watchdogMonitor])
 		for !monitor.enter() {
 			if l.env.Sleep(ctx, step) != nil {
 				return

@@ -11,6 +11,9 @@ type watchdogObject struct {
 	spent   int  // retries used up
 }
 
+// watchdogMonitorName is what the locks of a process know the monitor by.
+const watchdogMonitorName = "watchdog-published monitor"
+
 // watchdogMonitor is the static object on which watchdogs synchronise.
 type watchdogMonitor struct {
 	mu      sync.Mutex

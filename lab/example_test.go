@@ -55,7 +55,7 @@ func ExampleRunScenarios_ownLock() {
 // ownLock takes a key that expires, and releases it without looking whose it is.
 func ownLock() impls.Spec {
 	return impls.Spec{
-		Card: impls.Card{Name: "mylock", Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner}, Needs: impls.OneServer},
+		Card: impls.Card{Name: "mylock", Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner}, Needs: impls.OneServer, EqualTokens: true},
 		New:  func(env impls.Env, opts impls.Options) impls.Lock { return &own{env, opts} },
 	}
 }
@@ -64,6 +64,9 @@ type own struct {
 	env  impls.Env
 	opts impls.Options
 }
+
+// State says that the lock keeps nothing between two operations.
+func (l *own) State() any { return nil }
 
 func (l *own) TryAcquire(ctx context.Context) (bool, error) {
 	reply, err := l.env.Server().Do(ctx, "SET", l.opts.Key, l.env.Token(), "NX", "PX", l.opts.Lease.Milliseconds())

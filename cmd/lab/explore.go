@@ -74,7 +74,7 @@ of which each entry opens its counterexample.
 
 Exit codes: 0 as expected, also for a broken lock that should break; 1 a
 surprise, or a replay that showed something else; 2 unknown: a limit stopped the
-search, the lock was never held, it did something that the model cannot follow,
+search, the lock was never held, the search does not follow all of it,
 or the host stalled during a replay; 3 the lab
 failed, or the lock cannot be explored.`,
 		Example: `  lab explore getset

@@ -113,7 +113,7 @@ func (s *screen) conclusion(e *lab.Exploration, opts exploreOptions) {
 	case r.Found != nil:
 		s.line("BROKEN: %s", found(r.Found))
 	case r.Doubt != "":
-		s.line("NOT SHOWN: the lock did something that the model cannot follow. No verdict")
+		s.line("NOT SHOWN: no counterexample within these bounds, but the search does not follow all of the lock. No verdict")
 		s.field("noticed", "%s", r.Doubt)
 	case !r.Complete():
 		s.line("NOT COMPLETE: stopped at the limit of %s", r.Limit)
@@ -135,9 +135,6 @@ func (s *screen) conclusion(e *lab.Exploration, opts exploreOptions) {
 	s.passed(r, unstruck)
 	s.field("states", "%d in %v (%s/s), the longest path has %d steps", r.States, r.Took.Round(time.Millisecond), rate(r.States, r.Took), r.Longest)
 	s.field("coverage", "%s", cmp.Or(strings.Join(r.Coverage, ", "), "none: no client asked for the lock"))
-	if r.Unmerged != "" && (r.Found == nil || opts.Verbose) {
-		s.field("merging", "off, so the search is larger than it need be: %s", r.Unmerged)
-	}
 	switch {
 	case opts.Assumptions:
 		s.basis(r)

@@ -87,7 +87,7 @@ func TestAssumedIsShort(t *testing.T) {
 		for _, sessions := range []bool{false, true} {
 			result := explore.Result{
 				Coverage: []string{"held"}, Sessions: sessions, Uncalled: []string{"Enter", "Leave", "Wakeups"}, Horizon: time.Second,
-				Sampled: explore.Sampled{Tired: true, Counting: true}, Unmerged: "it keeps a function literal in the field retry; write what it does as a method of the lock instead",
+				Bounded: explore.Bounded{Tired: true, Counting: true},
 			}
 			if !sessions {
 				result.Fewer = "the search has 3 servers, and the lock's card names 5: with 5 and 2 clients that acquire once, without a fault, nothing was wrong"

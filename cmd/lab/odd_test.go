@@ -19,7 +19,7 @@ func oddLab() {
 		}
 		open, known := odd[name]
 		return impls.Spec{
-			Card: impls.Card{Name: name, Needs: impls.OneServer},
+			Card: impls.Card{Name: name, Needs: impls.OneServer, EqualTokens: true},
 			New:  func(env impls.Env, _ impls.Options) impls.Lock { return open(env) },
 		}, known
 	})
@@ -48,3 +48,4 @@ type neverLock struct{}
 
 func (neverLock) TryAcquire(context.Context) (bool, error) { return false, nil }
 func (neverLock) Release(context.Context) (bool, error)    { return false, nil }
+func (neverLock) State() any                               { return nil }

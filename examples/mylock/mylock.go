@@ -16,6 +16,8 @@ func Spec() impls.Spec {
 			Idea:     "SET NX PX acquires, DEL releases",
 			Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner, impls.CrashSafety, impls.IgnoresClientTime},
 			Needs:    impls.OneServer,
+			// It compares no tokens at all.
+			EqualTokens: true,
 		},
 		New: func(env impls.Env, opts impls.Options) impls.Lock { return &lock{env: env, opts: opts} },
 	}
@@ -26,6 +28,9 @@ type lock struct {
 	opts  impls.Options
 	taken bool
 }
+
+// State is what the lock keeps between two operations.
+func (l *lock) State() any { return l.taken }
 
 func (l *lock) TryAcquire(ctx context.Context) (bool, error) {
 	reply, err := l.env.Server().Do(ctx, "SET", l.opts.Key, l.env.Token(), "NX", "PX", l.opts.Lease.Milliseconds())

@@ -35,7 +35,9 @@ func rules() map[string]rule {
 		"internal/record": {own: []string{"checker", "history"}, pure: true, scripted: true},
 		"internal/sim":    {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
 		// The explorer says how long it took, and does not wait for ever for a lock that does not come back.
-		"internal/sim/explore": {own: []string{"history", "internal/answers", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/trace", "internal/worker/work"}, pure: true, clock: true},
+		"internal/sim/explore": {own: []string{"history", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/learn", "internal/sim/states", "internal/sim/trace"}, pure: true, clock: true},
+		"internal/sim/learn":   {own: []string{"history", "internal/answers", "impls", "internal/sim", "internal/worker/work"}, pure: true, clock: true},
+		"internal/sim/states":  {own: []string{"history", "internal/sim", "internal/sim/learn", "internal/sim/trace"}, pure: true},
 		// The slow reference search shares nothing with the explorer but what it searches, and who judges it.
 		"internal/sim/reference":         {own: []string{"history", "faults", "impls", "checker", "internal/answers", "internal/timeline/ownership", "internal/sim", "internal/worker/work"}, pure: true},
 		"internal/sim/reference/compare": {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/reference"}, pure: true},

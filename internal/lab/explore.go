@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"strconv"
 
 	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
@@ -37,7 +35,6 @@ func Explore(ctx context.Context, plan ExplorePlan) (*Exploration, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.Numbers = []string{strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())}
 	reviewed, err := points.Reviewed()
 	if err != nil {
 		return nil, err

@@ -21,6 +21,8 @@ type counted struct {
 	value string
 }
 
+func (l *counted) State() any { return l.value }
+
 func (l *counted) TryAcquire(ctx context.Context) (bool, error) {
 	votes := 0
 	l.value = l.env.Token()
@@ -61,7 +63,7 @@ func TestExploreHasAllServersOfTheCard(t *testing.T) {
 		{servers: 3, need: 2},
 	} {
 		spec := impls.Spec{
-			Card: impls.Card{Name: "counted", Promises: []impls.Promise{impls.MutualExclusion}, Needs: impls.MostServers, Servers: test.servers},
+			Card: impls.Card{Name: "counted", Promises: []impls.Promise{impls.MutualExclusion}, Needs: impls.MostServers, Servers: test.servers, EqualTokens: true},
 			New: func(env impls.Env, opts impls.Options) impls.Lock {
 				return &counted{env: env, opts: opts, need: test.need}
 			},

@@ -30,7 +30,8 @@ func testLocks() []impls.Spec {
 // timedLock is a lock that counts its validity from the reply, which may have come late, or from before its commands. On several servers it needs most.
 func timedLock(name string, fromReply bool, servers int) impls.Spec {
 	card := impls.Card{
-		Name: name, Idea: "SET NX PX, and the end of the hold by the client's clock", Needs: impls.OneServer, Clocks: []impls.Clock{impls.MonotonicClock},
+		EqualTokens: true,
+		Name:        name, Idea: "SET NX PX, and the end of the hold by the client's clock", Needs: impls.OneServer, Clocks: []impls.Clock{impls.MonotonicClock},
 		Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner, impls.CrashSafety},
 		Sends:    impls.Commands{},
 	}
@@ -48,6 +49,13 @@ type ownTimeLock struct {
 	fromReply bool
 	token     string
 	until     time.Duration
+}
+
+func (l *ownTimeLock) State() any {
+	return struct {
+		token string
+		until time.Duration
+	}{l.token, l.until}
 }
 
 func (l *ownTimeLock) TryAcquire(ctx context.Context) (bool, error) {

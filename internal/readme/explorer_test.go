@@ -10,10 +10,10 @@ import (
 
 // TestAssumptions holds what docs/tables/assumptions.md says a result rests on against what the explorer prints.
 func TestAssumptions(t *testing.T) {
-	sampled := explore.Sampled{Tired: true, Counting: true}
-	redis := (&explore.Result{Sampled: sampled}).Assumptions()
+	bounded := explore.Bounded{Tired: true, Counting: true}
+	redis := (&explore.Result{Bounded: bounded}).Assumptions()
 	var text strings.Builder
-	for i, zookeeper := range (&explore.Result{Sampled: sampled, Sessions: true}).Assumptions() {
+	for i, zookeeper := range (&explore.Result{Bounded: bounded, Sessions: true}).Assumptions() {
 		write := func(where string, a explore.Assumption) {
 			fmt.Fprintf(&text, "- **%s**%s\n", a.Short, where)
 			for _, full := range a.Full {

@@ -4,11 +4,13 @@ package reproduce_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -168,7 +170,55 @@ func TestAllInTheModel(t *testing.T) {
 		all = append(all, line.Counterexamples...)
 	}
 	assert.Greater(t, len(all), 240)
+	if *update {
+		lines := ""
+		for _, c := range all {
+			lines += frozen(c)
+		}
+		require.NoError(t, os.WriteFile(frozenFile, []byte(lines), 0o644))
+	}
+	areFrozen(t, all)
 	playAll(t, lab.Setting{World: lab.Sim}, all)
+}
+
+// Part of the table is found again in the quick run.
+func TestSomeAreFoundAgain(t *testing.T) {
+	lines, err := points.Reviewed()
+	require.NoError(t, err)
+	var all []reproduce.Counterexample
+	for _, line := range lines {
+		if !slices.Contains([]string{"setpx-lua", "redlock-endless", "zookeeper-protected"}, line.Lock) {
+			continue
+		}
+		lock, _ := impls.Find(line.Lock)
+		limits := explore.Config{States: 20_000, Instants: &explore.Instants{}}
+		for _, point := range line.Points() {
+			if found, err := point.Find(t.Context(), lock, limits); err == nil {
+				all = append(all, reproduce.Counterexample{Lock: lock, Faults: point.Faults, Trace: found})
+			}
+		}
+	}
+	assert.Greater(t, len(all), 20)
+	areFrozen(t, all)
+}
+
+var update = flag.Bool("update", false, "rewrite testdata/counterexamples.golden, with LOCKLAB_LONG=1")
+
+const frozenFile = "testdata/counterexamples.golden"
+
+// areFrozen: counterexamples have as many steps, and the same faults, as when they were reviewed.
+func areFrozen(t *testing.T, all []reproduce.Counterexample) {
+	t.Helper()
+	text, err := os.ReadFile(frozenFile)
+	require.NoError(t, err)
+	known := slices.Collect(strings.Lines(string(text)))
+	for _, c := range all {
+		assert.Contains(t, known, frozen(c))
+	}
+}
+
+func frozen(c reproduce.Counterexample) string {
+	return fmt.Sprintf("%s %v: %d steps after %v\n", c.Name(), c.Trace.Anomalies, len(c.Trace.Steps), c.Trace.Faults)
 }
 
 // TestLive replays the races of the articles, and for every lock what the table of breaking points names first, on real servers.

@@ -24,6 +24,8 @@ type patient struct {
 	refused  int64
 }
 
+func (l *patient) State() any { return l.refused }
+
 func (l *patient) TryAcquire(ctx context.Context) (bool, error) {
 	set := []any{"SET", l.opts.Key, l.env.Token(), "PX", l.opts.Lease.Milliseconds()}
 	reply, err := l.env.Server().Do(ctx, append(set, "NX")...)
@@ -69,7 +71,7 @@ func TestRefusedTriesThatSomebodyRemembers(t *testing.T) {
 	for _, onServer := range []bool{false, true} {
 		t.Run(fmt.Sprintf("on the server: %v", onServer), func(t *testing.T) {
 			spec := impls.Spec{
-				Card: impls.Card{Name: "patient", Needs: impls.OneServer},
+				Card: impls.Card{Name: "patient", Needs: impls.OneServer, EqualTokens: true},
 				New: func(env impls.Env, opts impls.Options) impls.Lock {
 					return &patient{env: env, opts: opts, onServer: onServer}
 				},
@@ -84,6 +86,8 @@ type next struct {
 	env  impls.Env
 	opts impls.Options
 }
+
+func (l *next) State() any { return nil }
 
 func (l *next) TryAcquire(ctx context.Context) (bool, error) {
 	s := l.env.Server()
@@ -101,7 +105,7 @@ func (l *next) Release(ctx context.Context) (bool, error) {
 
 func TestRefusedTriesThatSetTheNextNumber(t *testing.T) {
 	requireReplayed(t, impls.Spec{
-		Card: impls.Card{Name: "next", Needs: impls.OneServer},
+		Card: impls.Card{Name: "next", Needs: impls.OneServer, EqualTokens: true},
 		New:  func(env impls.Env, opts impls.Options) impls.Lock { return &next{env, opts} },
 	}, checker.Overwrite)
 }
@@ -112,6 +116,8 @@ type keeper struct {
 	opts  impls.Options
 	notes bool
 }
+
+func (l *keeper) State() any { return nil }
 
 func (l *keeper) TryAcquire(ctx context.Context) (bool, error) {
 	s := l.env.Server()
@@ -132,7 +138,7 @@ func (l *keeper) Release(context.Context) (bool, error) { return false, nil }
 func TestRefusedForGood(t *testing.T) {
 	for _, notes := range []bool{false, true} {
 		requireReplayed(t, impls.Spec{
-			Card: impls.Card{Name: "keeper", Needs: impls.OneServer},
+			Card: impls.Card{Name: "keeper", Needs: impls.OneServer, EqualTokens: true},
 			New:  func(env impls.Env, opts impls.Options) impls.Lock { return &keeper{env, opts, notes} },
 		}, checker.StuckLock)
 	}
@@ -144,6 +150,13 @@ type early struct {
 	opts  impls.Options
 	value string
 	fence int64
+}
+
+func (l *early) State() any {
+	return struct {
+		value string
+		fence int64
+	}{l.value, l.fence}
 }
 
 func (l *early) TryAcquire(ctx context.Context) (bool, error) {
@@ -198,7 +211,7 @@ func TestOrderUnderAnotherKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := impls.Spec{
-				Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
+				Card: impls.Card{Name: "stranger", Needs: impls.OneServer, EqualTokens: true},
 				New:  func(env impls.Env, opts impls.Options) impls.Lock { return test.made(early{env: env, opts: opts}) },
 			}
 			requireReplayed(t, spec, test.only)

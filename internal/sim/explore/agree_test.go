@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/states"
+
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
@@ -95,13 +99,13 @@ func onTheWay(n checker.Name) bool { return n != checker.Unfair && n != checker.
 func walk(t *testing.T, config Config, paths int, watched func(checker.Name) bool) (shown int) {
 	t.Helper()
 	config.Clients, config.Rounds, config.MostFaults, config.Budget = 3, 2, 3, Any(config.Lock, 2)
-	x := newExplorer(config, traits{reads: true, lives: true, nominal: true, declares: true})
-	defer x.automaton.close()
+	x := newExplorer(config, traits{reads: true, lives: true, nominal: true})
+	defer x.automaton.Close()
 	x.horizon = 10 * x.lease
 	fresh := x.judge
-	for lag := range MostLag {
-		x.replicas = newReplicas(x.servers, 1+lag)
-		for seed := lag; seed < paths; seed += MostLag {
+	for lag := range states.MostLag {
+		x.replicas = states.NewReplicas(x.servers, 1+lag)
+		for seed := lag; seed < paths; seed += states.MostLag {
 			x.judge = fresh
 			shown += walkOnce(t, x, uint64(seed), watched)
 		}
@@ -133,7 +137,7 @@ func walkOnce(t *testing.T, x *explorer, seed uint64, watched func(checker.Name)
 		}
 		x.judge.found = 0
 		err := r.step(s, m)
-		if errors.Is(err, errTokens) {
+		if errors.Is(err, learn.ErrTokens) {
 			break
 		}
 		require.NoError(t, err)

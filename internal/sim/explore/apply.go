@@ -2,8 +2,10 @@ package explore
 
 import (
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/learn"
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/service"
+	"github.com/locklab/locklab/internal/sim/states"
 )
 
 // watcher is told what a move does, where somebody wants to know.
@@ -67,7 +69,7 @@ func (x *explorer) apply(s *state, m move) error {
 	case moveContact:
 		return x.contact(s, int(m.client))
 	case moveServe, moveTwice:
-		if c.silence > 0 && x.automaton.nodes[c.node].slots[m.slot].server != process.Resource {
+		if c.silence > 0 && x.automaton.Nodes[c.node].Slots[m.slot].Server != process.Resource {
 			if err := x.contact(s, int(m.client)); err != nil {
 				return err
 			}
@@ -77,23 +79,23 @@ func (x *explorer) apply(s *state, m move) error {
 	case moveTake:
 		reply := c.replies[m.slot]
 		c.replies[m.slot] = 0
-		return x.give(s, int(m.client), input{inputReply, m.slot, reply})
+		return x.give(s, int(m.client), learn.Input{Kind: learn.InputReply, Slot: m.slot, Arg: reply})
 	case moveExpire:
-		return x.give(s, int(m.client), input{inputExpired, m.slot, 0})
+		return x.give(s, int(m.client), learn.Input{Kind: learn.InputExpired, Slot: m.slot, Arg: 0})
 	case moveWake:
 		if bit := uint8(1) << m.slot; c.come&bit != 0 {
 			c.come &^= bit
-			return x.give(s, int(m.client), eventInput(x.automaton.nodes[c.node].slots[m.slot], m.slot))
+			return x.give(s, int(m.client), eventInput(x.automaton.Nodes[c.node].Slots[m.slot], m.slot))
 		}
-		return x.give(s, int(m.client), input{inputWake, m.slot, 0})
+		return x.give(s, int(m.client), learn.Input{Kind: learn.InputWake, Slot: m.slot, Arg: 0})
 	case moveLose:
 		x.spendOnMessage(s, m, replyLost)
 		c.replies[m.slot] = 0
-		return x.give(s, int(m.client), input{inputLost, m.slot, 0})
+		return x.give(s, int(m.client), learn.Input{Kind: learn.InputLost, Slot: m.slot, Arg: 0})
 	case moveLate:
 		x.spendOnMessage(s, m, lateRequest)
 		x.depart(c, m.slot, current)
-		return x.give(s, int(m.client), input{inputLost, m.slot, 0})
+		return x.give(s, int(m.client), learn.Input{Kind: learn.InputLost, Slot: m.slot, Arg: 0})
 	case moveCrash:
 		s.spent[crash]++
 		x.crash(s, int(m.client))
@@ -128,7 +130,7 @@ func (x *explorer) spendOnMessage(s *state, m move, f fault) {
 // execute has a server execute the request of a client's task. A client that was paused before had not sent it yet.
 func (x *explorer) execute(s *state, m move) {
 	c := &s.clients[m.client]
-	request := x.automaton.nodes[c.node].slots[m.slot].request
+	request := x.automaton.Nodes[c.node].Slots[m.slot].Request
 	op := x.operationOf(c, int(m.slot))
 	if m.kind == moveTwice {
 		x.spendOnMessage(s, m, duplicate)
@@ -140,7 +142,7 @@ func (x *explorer) execute(s *state, m move) {
 
 // operationOf is the operation that a task of a client is part of; none for a background task.
 func (x *explorer) operationOf(c *client, slot int) history.Op {
-	if slot != 0 || x.automaton.nodes[c.node].idle {
+	if slot != 0 || x.automaton.Nodes[c.node].Idle {
 		return history.OpNone
 	}
 	switch c.phase {
@@ -164,19 +166,19 @@ func (x *explorer) call(s *state, m move) error {
 		x.watcher.called(i, op)
 	}
 	x.judge.called(i, op)
-	return x.give(s, i, input{inputCall, 0, uint32(op)})
+	return x.give(s, i, learn.Input{Kind: learn.InputCall, Slot: 0, Arg: uint32(op)})
 }
 
 // give hands a client an input, and takes in what comes of it.
-func (x *explorer) give(s *state, i int, in input) error {
+func (x *explorer) give(s *state, i int, in learn.Input) error {
 	c := &s.clients[i]
-	t, err := x.automaton.step(c.node, in, x.reading(s, i), func() uint16 { return x.usedTokens(s).of(i) })
+	t, err := x.automaton.Step(c.node, in, x.reading(s, i), func() uint16 { return x.usedTokens(s).Of(i) })
 	if err != nil {
 		return err
 	}
 	// What a task has given up is still on its way, and arrives soon.
-	for k := range x.automaton.nodes[c.node].tasks {
-		if t.dropped&(1<<k) == 0 {
+	for k := range x.automaton.Nodes[c.node].Tasks {
+		if t.Dropped&(1<<k) == 0 {
 			continue
 		}
 		switch {
@@ -192,20 +194,21 @@ func (x *explorer) give(s *state, i int, in input) error {
 		c.replies[k] = 0
 		c.mend(k)
 	}
-	from, before := x.automaton.calledAt(c.node, in), c.node
-	c.moveTo(t, &x.automaton.nodes[t.to], x.slow)
+	from, before := x.automaton.CalledAt(c.node, in), c.node
+	c.moveTo(t, &x.automaton.Nodes[t.To], x.slow)
 	if x.sessions {
 		x.awaitWatches(s, i, before, &t)
 	}
-	for _, n := range x.automaton.reported[t.output] {
+	for _, n := range x.automaton.Outputs.Reported[t.Output] {
 		heard := c.from
-		asked := n.Kind != process.Renewed || x.sessions || x.hears(before, in)
-		x.automaton.declares = x.automaton.declares || !asked
-		if x.receive(s, i, n, from, asked); x.followsDeclarations(c) {
+		if n.Kind == process.Renewed && !x.sessions && !x.hears(before, in) {
+			return x.automaton.Impure(errUnasked)
+		}
+		if x.receive(s, i, n, from); x.followsDeclarations(c) {
 			c.from = heard // what it declares next counts from there, too; see ageDeclaration
 		}
 	}
-	if was := &x.automaton.nodes[before]; x.sessions && was.idle && was.tasks > 0 && c.phase == waiting && !x.isTired(s, i) {
+	if was := &x.automaton.Nodes[before]; x.sessions && was.Idle && was.Tasks > 0 && c.phase == waiting && !x.isTired(s, i) {
 		c.clear(futile) // what its tries have left behind is done
 	}
 	x.resetFinished(c, i)
@@ -214,7 +217,7 @@ func (x *explorer) give(s *state, i int, in input) error {
 
 // resetFinished: a finished client's memory is dead state, so it is reset when its tasks have ended.
 func (x *explorer) resetFinished(c *client, i int) {
-	if c.phase != finished || c.has(unsure) || x.automaton.nodes[c.node].tasks > 0 || x.config.Plain {
+	if c.phase != finished || c.has(unsure) || x.automaton.Nodes[c.node].Tasks > 0 || x.config.Plain {
 		return
 	}
 	last := *c
@@ -225,27 +228,27 @@ func (x *explorer) resetFinished(c *client, i int) {
 }
 
 // moveTo takes the client to the node that a transition leads to, and begins the waits there.
-func (c *client) moveTo(t transition, to *node, slow slowRate) {
-	c.node = t.to
-	for k := range to.slots {
+func (c *client) moveTo(t learn.Transition, to *learn.Node, slow slowRate) {
+	c.node = t.To
+	for k := range to.Slots {
 		switch {
-		case to.slots[k].kind == 0:
+		case to.Slots[k].Kind == 0:
 			c.due[k] = never
 			c.mend(k)
-		case t.fresh&(1<<k) != 0 && to.slots[k].due != goesOn:
-			c.due[k] = slow.takes(c, to.slots[k].due)
+		case t.Fresh&(1<<k) != 0 && to.Slots[k].Due != learn.GoesOn:
+			c.due[k] = slow.takes(c, to.Slots[k].Due)
 			c.mend(k)
-		case t.fresh&(1<<k) != 0:
+		case t.Fresh&(1<<k) != 0:
 			c.mend(k)
 		}
 	}
-	if to.listens || c.come != 0 {
+	if to.Listens || c.come != 0 {
 		c.settleEvents(&t, to)
 	}
 }
 
-// receive takes in what a lock reports. Its operation was called at the node from. asked: what it declares, it declares after a reply about the lock.
-func (x *explorer) receive(s *state, i int, n process.Notice, from uint32, asked bool) {
+// receive takes in what a lock reports. Its operation was called at the node from.
+func (x *explorer) receive(s *state, i int, n process.Notice, from uint32) {
 	switch n.Kind {
 	case process.Returned:
 		if x.watcher != nil {
@@ -269,7 +272,7 @@ func (x *explorer) receive(s *state, i int, n process.Notice, from uint32, asked
 	case process.Lost:
 		x.judge.lost(i)
 	case process.Renewed:
-		x.judge.renewed(i, n.Valid, asked)
+		x.judge.renewed(i, n.Valid)
 	case process.Hangup:
 		x.hangUp(s, i, n)
 	}
@@ -280,7 +283,7 @@ func (x *explorer) receive(s *state, i int, n process.Notice, from uint32, asked
 
 // serve has a server execute a request and returns the number of the reply.
 func (x *explorer) serve(s *state, q sending) uint32 {
-	server := x.texts.requests[q.request].server
+	server := x.texts.Requests[q.request].Server
 	if server == process.Resource {
 		return x.serveResource(s, q)
 	}
@@ -288,20 +291,20 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 		return x.serveNodes(s, q)
 	}
 	before := s.servers[server]
-	done := x.servers.serve(before, q.request, q.client)
-	s.servers[server] = done.next
-	was, is := x.servers.states[before].lock, x.servers.states[done.next].lock
+	done := x.servers.Serve(before, q.request, q.client)
+	s.servers[server] = done.Next
+	was, is := x.servers.States[before].Lock, x.servers.States[done.Next].Lock
 	if x.watcher != nil {
-		x.watcher.sent(q, done.reply, was, is)
+		x.watcher.sent(q, done.Reply, was, is)
 	}
-	if done.next != before {
+	if done.Next != before {
 		x.allowRetries(s)
 		if x.failsOver() {
-			s.replicas[server] = x.replicas.wrote(s.replicas[server], before, done.next)
+			s.replicas[server] = x.replicas.Wrote(s.replicas[server], before, done.Next)
 		}
 	}
-	if done.named {
-		cmd := command{sending: q, effect: done.effect, before: was.Exists(), unlimited: was.Exists() && was.TTL == 0, after: is, server: server}
+	if done.Named {
+		cmd := command{sending: q, effect: done.Effect, before: was.Exists(), unlimited: was.Exists() && was.TTL == 0, after: is, server: server}
 		if cmd.effect == history.EffectUnclear {
 			cmd.sameValue = was.Type == is.Type && was.Value == is.Value
 		}
@@ -309,7 +312,7 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 			cmd.counts, cmd.prolongs = x.counts(q.request, was, is)
 		}
 		if x.failsOver() {
-			cmd.found, cmd.left = x.servers.value(before), x.servers.value(done.next)
+			cmd.found, cmd.left = x.servers.Value(before), x.servers.Value(done.Next)
 		}
 		x.judge.commanded(cmd)
 		x.judge.commandInQueue(cmd)
@@ -317,27 +320,27 @@ func (x *explorer) serve(s *state, q sending) uint32 {
 			s.clients[q.client].since = 0
 		}
 	}
-	return done.reply
+	return done.Reply
 }
 
 func (x *explorer) serveResource(s *state, q sending) uint32 {
 	before := s.resource
-	done := x.resource.serve(before, q.request, q.client)
-	s.resource = done.next
-	was, is := x.resource.states[before].lock, x.resource.states[done.next].lock
+	done := x.resource.Serve(before, q.request, q.client)
+	s.resource = done.Next
+	was, is := x.resource.States[before].Lock, x.resource.States[done.Next].Lock
 	if x.watcher != nil {
-		x.watcher.sent(q, done.reply, was, is)
+		x.watcher.sent(q, done.Reply, was, is)
 	}
 	if x.accepted(q.request, done) {
 		x.judge.wrote(q.client, was.Type == is.Type && was.Value == is.Value, q.passed)
 	}
-	return done.reply
+	return done.Reply
 }
 
 // accepted says whether a request to the resource was a write, and was not refused. One that does not name the counter shows a fence.
-func (x *explorer) accepted(request uint32, done serving) bool {
-	word := x.texts.requests[request].commands[0][0]
-	return done.named && word != "GET" && x.texts.replies[done.reply].replies[0].Kind != service.Error
+func (x *explorer) accepted(request uint32, done states.Serving) bool {
+	word := x.texts.Requests[request].Commands[0][0]
+	return done.Named && word != "GET" && x.texts.Replies[done.Reply].Replies[0].Kind != service.Error
 }
 
 // allowRetries: something has changed, so a try that was refused may now come to something else.
@@ -378,9 +381,6 @@ func (x *explorer) pass(s *state, m move) error {
 		if x.followsAges() {
 			c.ageTravel(m.d, x.lease)
 		}
-		if !x.sessions {
-			x.ageDeclaration(c, m.d)
-		}
 	}
 	if x.sessions {
 		if err := x.passSessions(s, m.d); err != nil {
@@ -412,13 +412,13 @@ func (x *explorer) serverFault(s *state, m move) {
 			f, by = clockBack, -by
 		}
 		s.spent[f]++
-		s.servers[i] = x.servers.tick(s.servers[i], by)
+		s.servers[i] = x.servers.Tick(s.servers[i], by)
 	case moveRestart:
 		s.spent[restart]++
-		s.servers[i] = x.servers.restart(s.servers[i])
+		s.servers[i] = x.servers.Restart(s.servers[i])
 	case moveFail:
 		s.spent[failOver]++
-		s.servers[i], s.replicas[i] = x.replicas.known[s.replicas[i]][m.slot]-1, 0
+		s.servers[i], s.replicas[i] = x.replicas.Known[s.replicas[i]][m.slot]-1, 0
 	}
 	if m.kind != moveJump {
 		x.breakConnections(s, i, before)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 )
@@ -20,7 +22,7 @@ func (r *Result) Assumptions() []Assumption {
 	if r.Sessions {
 		server = assumedOfZooKeeper()
 	}
-	return []Assumption{r.assumedOfClients(), assumedOfCode(), server, r.assumedOfSamples(), r.assumedOfJudges()}
+	return []Assumption{r.assumedOfClients(), assumedOfCode(), server, r.assumedOfInputs(), r.assumedOfJudges()}
 }
 
 func (r *Result) assumedOfClients() Assumption {
@@ -41,25 +43,25 @@ func (r *Result) assumedOfClients() Assumption {
 }
 
 func assumedOfCode() Assumption {
-	return Assumption{"the lock uses Env only", []string{
-		"the lock waits, reads clocks, draws chance and starts tasks through Env only: its code, and what it keeps, was searched for direct calls of real clocks and chance and for go statements (amd64, arm64)",
-		"chance by map order or by select is noticed only where a repeated step had another result; package variables keep what their first use in this process left",
+	return Assumption{"the lock keeps to Env", []string{
+		"the lock is deterministic and has time, chance and goroutines from Env only, as its State declares: a sample of paths, executed again, had the same results",
+		"what its State leaves out makes no difference; package variables keep what their first use in this process left",
 		"a lock takes no time between two requests, waits or sleeps, and its own goroutines do not interleave there",
 	}}
 }
 
 // assumedOfRedis is what is taken for granted of Redis, and of clocks.
 func assumedOfRedis() Assumption {
-	return Assumption{fmt.Sprintf("every lease is %v", Lease), []string{
-		fmt.Sprintf("every lease is %v: what a lock does with another lease, for example by rounding it, is not found", Lease),
-		"right clocks begin at 2020-01-01 00:00 UTC: what a lock does at other dates is not found; unless the card names the monotonic clock, a sample ran with one that began 20 days earlier",
+	return Assumption{fmt.Sprintf("every lease is %v", learn.Lease), []string{
+		fmt.Sprintf("every lease is %v: what a lock does with another lease, for example by rounding it, is not found", learn.Lease),
+		"right clocks begin at 2020-01-01 00:00 UTC, and monotonic clocks all at one moment: what a lock does at other dates, or with the clock of another machine, is not found",
 		"all clocks have the same speed, except with --clock-rate; a clock is wrong from the start or never, and a wall clock may also step, by 1.5 leases or --skew",
-		"a lock that reads its clock is tried 16 times in a lease, and after 4 leases less and less often: what it does for a short time is not found; a time that it rounds to a third of a lease or more is followed to its ends",
+		"a lock that reads its clock is tried 16 times in a lease, and after 4 leases less and less often: what it does for a short time, or by a time that it rounds, is not found",
 		"a server's clock jumps, or is set back, by 2 leases at once",
 		"a restart or a fail-over breaks connections: a message on its way may be lost, and its client notices at once; a late request still arrives",
-		"a refused client tries again once something has changed: a server, the time, or what its lock and Env.Shared keep; a sample of tries that changed nothing, repeated 16 times, had the same results",
-		"members of sets and fields of hashes are listed by name; a sample of paths had the same results with reversed lists, except for those that a script reads",
-		"renewals after the time that the search follows: a sample, repeated 200 times, had the same results",
+		"a refused client tries again once something has changed: a server, the time, or what its lock declares to keep",
+		"members of sets and fields of hashes are listed by name: what a lock does with another order is not found",
+		"renewals go on as before after the time that the search follows",
 	}}
 }
 
@@ -72,24 +74,24 @@ func assumedOfZooKeeper() Assumption {
 		"a client that is cut off continues, and its user works or waits without a further fault; what it sent before is carried out after the partition, or never; " +
 			"its later requests are sent then, in a new session if the old one is over",
 		"a lost reply or request breaks the connection: what its client sent before is carried out before it connects again, or never; watches are set again",
-		"a lock reacts to every contact with the server alike; a sample of clients made contact again and again",
-		"locks compare node numbers and use them for nothing else: unused numbers are given again; nodes are listed by number, and a sample of paths had the same results with reversed lists",
+		"a lock reacts to every contact with the server alike",
+		"locks compare node numbers and use them for nothing else: unused numbers are given again; nodes are listed by number",
 		"a refused client tries again at once, and then only after the first node has changed or time has passed",
 	}}
 }
 
-func (r *Result) assumedOfSamples() Assumption {
-	a := Assumption{"other tokens, times and errors were tried as samples", []string{
-		"time passes to the ends of waits and leases, to 1 ms before and after, and to where some client's next step, try or " +
-			"validity changes; a sample of paths, executed at other times in between, had the same results",
+func (r *Result) assumedOfInputs() Assumption {
+	a := Assumption{"times, tokens and errors are the model's", []string{
+		"time passes to the ends of waits and leases, to 1 ms before and after, and to where some client's next step, try or validity changes",
 		"what a lock does only after more acquires, for example with a number of two digits, is not found",
-		"a sample of paths had the same results with 32 other tokens each, and with other errors for a loss: a lock may still react to one token in hundreds, or to another error",
+		"tokens are compared for equality alone, as the card says (EqualTokens)",
+		"every loss is reported by one error: what a lock does after another one is not found",
 	}}
 	if r.Counting {
-		a.Full = append(a.Full, "a client whose lock may remember each refusal is refused 8 times in a row, and again once something has changed; a sample of such tries, repeated up to 1000 times, and the steps after them had the same results")
+		a.Full = append(a.Full, fmt.Sprintf("a client whose lock keeps something else after each refusal is refused %d times in a row, and again once something has changed", mostTries))
 	}
 	if r.Tired {
-		a.Full = append(a.Full, "beside a background task, a refused client tries twice at most, if the try may have changed what the lock remembers; a sample of such tries, repeated 16 times, had the same results")
+		a.Full = append(a.Full, fmt.Sprintf("beside a background task, a refused client tries %d times at most, if the try may have changed what the lock keeps", mostTriesBeside))
 	}
 	return a
 }

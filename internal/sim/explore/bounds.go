@@ -6,16 +6,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/states"
+
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 )
 
 // What can be explored at most.
 const (
-	MostClients = mostClients - 1
+	MostClients = learn.MostClients - 1
 	MostRounds  = 4
 	MostReenter = 3
-	MostServers = mostServers
+	MostServers = learn.MostServers
 	MostFaults  = 9
 	LeastSkew   = time.Millisecond // the model counts in these
 	MostSkew    = 20 * time.Minute
@@ -71,7 +75,7 @@ func (c Config) Check() error {
 		value, least, most int
 	}{
 		{"clients", c.Clients, 1, MostClients}, {"rounds", c.Rounds, 1, MostRounds}, {"servers", c.Servers, 0, MostServers},
-		{"max-faults", c.MostFaults, 0, MostFaults}, {"lag", c.Lag, 1, MostLag}, {"reenter", c.Reenter, 0, MostReenter},
+		{"max-faults", c.MostFaults, 0, MostFaults}, {"lag", c.Lag, 1, states.MostLag}, {"reenter", c.Reenter, 0, MostReenter},
 	} {
 		if b.value < b.least || b.value > b.most {
 			return &BoundError{b.name, fmt.Sprintf("must be from %d to %d, not %d", b.least, b.most, b.value)}

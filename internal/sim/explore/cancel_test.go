@@ -15,7 +15,7 @@ func TestCancel(t *testing.T) {
 	for _, after := range []int{0, 1, 700} {
 		x := newExplorer(Config{
 			Lock: lock(t, "getset"), Clients: 3, Rounds: 1, Budget: Budget{faults.Pause: 1}, MostFaults: 1, Only: []checker.Name{checker.FenceRegression},
-		}, traits{symmetric: true, reads: true, walls: true, nominal: true})
+		}, traits{reads: true, walls: true, nominal: true})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		cancelled := -1 // how many states had been expanded by then
@@ -25,7 +25,7 @@ func TestCancel(t *testing.T) {
 				cancel()
 			}
 		}
-		defer x.automaton.close()
+		defer x.automaton.Close()
 		require.ErrorIs(t, x.search(ctx), context.Canceled)
 		require.Equal(t, cancelled, x.visits, "cancelled after %d states", cancelled)
 	}

@@ -1,6 +1,8 @@
 package explore
 
-import "github.com/locklab/locklab/internal/timeline/ownership"
+import (
+	"github.com/locklab/locklab/internal/timeline/ownership"
+)
 
 // A lock can take the place of another that is still held. Its client, the challenger, has it only once it is told so, and those whose value has been
 // replaced by then are none any more.

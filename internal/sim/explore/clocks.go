@@ -3,6 +3,8 @@ package explore
 import (
 	"slices"
 	"time"
+
+	"github.com/locklab/locklab/internal/sim/learn"
 )
 
 // setClock makes a client's clocks wrong from the start, or its wall clock step.
@@ -74,11 +76,11 @@ func (r slowRate) lasts(c *client, d time.Duration) time.Duration {
 }
 
 // reading is what a client's clocks show.
-func (x *explorer) reading(s *state, i int) reading {
+func (x *explorer) reading(s *state, i int) learn.Reading {
 	c := &s.clients[i]
-	shown := reading{clock: x.clock(s, i), steps: c.steps}
+	shown := learn.Reading{Clock: x.clock(s, i), Steps: c.steps}
 	if x.sessions {
-		shown.life, shown.lasts = c.life, c.lasts()
+		shown.Life, shown.Lasts = c.life, c.lasts()
 	}
 	return shown
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -71,7 +73,7 @@ func TestAGivenUpRequestMayBeLost(t *testing.T) {
 	x := newExplorer(Config{Lock: lock(t, "watchdog"), Clients: 1, Rounds: 1, Budget: Budget{faults.Restart: 1}, MostFaults: 1}, traits{})
 	s := x.initial()
 	c := &s.clients[0]
-	c.travel[0] = x.texts.addRequest(request{commands: [][]string{{"PEXPIRE", lockKey, "1200"}}}) | surely
+	c.travel[0] = x.texts.AddRequest(learn.Request{Commands: [][]string{{"PEXPIRE", learn.LockKey, "1200"}}}) | surely
 	x.breakConnections(s, 0, s.servers[0])
 	moves := x.clientMoves(nil, s, 0)
 	require.Contains(t, moves, move{kind: moveArrive})
@@ -85,8 +87,8 @@ func TestAGivenUpRequestMayBeLost(t *testing.T) {
 type watcherLock struct{ plain }
 
 func (l *watcherLock) change(ctx context.Context, found any, command ...any) (done bool, err error) {
-	err = l.env.Server().Watch(ctx, []string{lockKey}, func(tx impls.Tx) error {
-		v, err := tx.Do(ctx, "GET", lockKey)
+	err = l.env.Server().Watch(ctx, []string{learn.LockKey}, func(tx impls.Tx) error {
+		v, err := tx.Do(ctx, "GET", learn.LockKey)
 		if err == nil && v == found {
 			_, done, err = tx.Exec(ctx, command)
 		}
@@ -97,7 +99,7 @@ func (l *watcherLock) change(ctx context.Context, found any, command ...any) (do
 
 func (l *watcherLock) TryAcquire(ctx context.Context) (bool, error) {
 	mine := l.env.Token()
-	held, err := l.change(ctx, nil, "SET", lockKey, mine, "PX", l.lease.Milliseconds())
+	held, err := l.change(ctx, nil, "SET", learn.LockKey, mine, "PX", l.lease.Milliseconds())
 	if held {
 		l.value = mine
 	}
@@ -105,7 +107,7 @@ func (l *watcherLock) TryAcquire(ctx context.Context) (bool, error) {
 }
 
 func (l *watcherLock) Release(ctx context.Context) (bool, error) {
-	return l.change(ctx, l.value, "DEL", lockKey)
+	return l.change(ctx, l.value, "DEL", learn.LockKey)
 }
 
 // A transaction that its client has given up is on its way by the old connection. It does nothing if the key has changed, whatever the client has watched

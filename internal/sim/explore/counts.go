@@ -21,7 +21,7 @@ func (x *explorer) countsOn(s, next *state) bool {
 		if s.servers[i] == next.servers[i] {
 			continue
 		}
-		was, is := x.servers.states[s.servers[i]].count, x.servers.states[next.servers[i]].count
+		was, is := x.servers.States[s.servers[i]].Count, x.servers.States[next.servers[i]].Count
 		if was != 0 && (is > mostCounts && is == was+1 || is < -mostCounts && is == was-1) {
 			return true
 		}
@@ -31,6 +31,6 @@ func (x *explorer) countsOn(s, next *state) bool {
 
 // counts says whether a request that replaced what is under the lock's key only counted, and whether there is more time left than before.
 func (x *explorer) counts(request uint32, was, is history.State) (counts, prolongs bool) {
-	commands := x.texts.requests[request].commands
+	commands := x.texts.Requests[request].Commands
 	return history.Change{Before: was, After: is}.CountedBy(commands[len(commands)-1], 0)
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -34,12 +36,12 @@ func (l *counter) count(ctx context.Context) (n any, err error) {
 	if l.script {
 		source := `local n = redis.call("INCR", KEYS[1]) if n == 1 or ARGV[2] == "yes" then redis.call("PEXPIRE", KEYS[1], ARGV[1]) end return n`
 		if l.prolongs {
-			return s.Eval(ctx, &impls.Script{Source: source}, []string{lockKey}, l.lease.Milliseconds(), "yes")
+			return s.Eval(ctx, &impls.Script{Source: source}, []string{learn.LockKey}, l.lease.Milliseconds(), "yes")
 		}
-		return s.Eval(ctx, &impls.Script{Source: source}, []string{lockKey}, l.lease.Milliseconds(), "no")
+		return s.Eval(ctx, &impls.Script{Source: source}, []string{learn.LockKey}, l.lease.Milliseconds(), "no")
 	}
-	if n, err = s.Do(ctx, "INCR", lockKey); err == nil && (l.prolongs || n == int64(1)) {
-		_, err = s.Do(ctx, "PEXPIRE", lockKey, l.lease.Milliseconds())
+	if n, err = s.Do(ctx, "INCR", learn.LockKey); err == nil && (l.prolongs || n == int64(1)) {
+		_, err = s.Do(ctx, "PEXPIRE", learn.LockKey, l.lease.Milliseconds())
 	}
 	return n, err
 }
@@ -48,7 +50,7 @@ func (l *counter) Release(ctx context.Context) (bool, error) {
 	if !l.granted {
 		return false, nil
 	}
-	n, err := l.env.Server().Do(ctx, "DEL", lockKey)
+	n, err := l.env.Server().Do(ctx, "DEL", learn.LockKey)
 	return n == int64(1), err
 }
 
@@ -88,21 +90,21 @@ func (l *stepper) TryAcquire(ctx context.Context) (bool, error) {
 	if l.script {
 		source := `local n = tonumber(redis.call("GET", KEYS[1]) or 0) redis.call("SET", KEYS[1], n + 1, "KEEPTTL")
 			if n == 0 then redis.call("PEXPIRE", KEYS[1], ARGV[1]) end return n`
-		n, err := s.Eval(ctx, &impls.Script{Source: source}, []string{lockKey}, l.lease.Milliseconds())
+		n, err := s.Eval(ctx, &impls.Script{Source: source}, []string{learn.LockKey}, l.lease.Milliseconds())
 		l.granted = err == nil && n == int64(0)
 		return l.granted, err
 	}
-	reply, err := s.Do(ctx, "SET", lockKey, 1, "NX", "PX", l.lease.Milliseconds())
+	reply, err := s.Do(ctx, "SET", learn.LockKey, 1, "NX", "PX", l.lease.Milliseconds())
 	if l.granted = reply == "OK"; l.granted || err != nil {
 		return l.granted, err
 	}
-	n, err := s.Do(ctx, "GET", lockKey)
+	n, err := s.Do(ctx, "GET", learn.LockKey)
 	if err != nil || n == nil {
 		return false, err
 	}
 	next, err := strconv.Atoi(n.(string))
 	if err == nil {
-		_, err = s.Do(ctx, "SET", lockKey, next+1, "XX", "KEEPTTL")
+		_, err = s.Do(ctx, "SET", learn.LockKey, next+1, "XX", "KEEPTTL")
 	}
 	return false, err
 }
@@ -111,7 +113,7 @@ func (l *stepper) Release(ctx context.Context) (bool, error) {
 	if !l.granted {
 		return false, nil
 	}
-	n, err := l.env.Server().Do(ctx, "DEL", lockKey)
+	n, err := l.env.Server().Do(ctx, "DEL", learn.LockKey)
 	return n == int64(1), err
 }
 
@@ -120,7 +122,7 @@ var counters = map[string]func(plain) impls.Lock{
 	"by a script":                  func(p plain) impls.Lock { return &counter{plain: p, script: true} },
 	"by two commands that prolong": func(p plain) impls.Lock { return &counter{plain: p, prolongs: true} },
 	"by a script that prolongs":    func(p plain) impls.Lock { return &counter{plain: p, script: true, prolongs: true} },
-	"down, and back up if refused": func(p plain) impls.Lock { return &permit{p, lockKey} },
+	"down, and back up if refused": func(p plain) impls.Lock { return &permit{p, learn.LockKey} },
 	"by a script that reads":       func(p plain) impls.Lock { return &stepper{plain: p, script: true} },
 	"by SET":                       func(p plain) impls.Lock { return &stepper{plain: p} },
 }

@@ -9,11 +9,11 @@ func (x *explorer) ending(s *state) []bool {
 	for i := range ending {
 		after := *s
 		c := &after.clients[i]
-		if c.phase == crashed || x.automaton.nodes[c.node].idle || c.replies[0] == 0 {
+		if c.phase == crashed || x.automaton.Nodes[c.node].Idle || c.replies[0] == 0 {
 			continue
 		}
 		err := x.apply(&after, move{kind: moveTake, client: uint8(i)})
-		ending[i] = err == nil && x.automaton.nodes[after.clients[i].node].idle
+		ending[i] = err == nil && x.automaton.Nodes[after.clients[i].node].Idle
 	}
 	return ending
 }

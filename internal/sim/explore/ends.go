@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/locklab/locklab/internal/sim/states"
+
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/service"
@@ -24,8 +28,8 @@ func (x *explorer) judgeEnd(s *state, number uint32, faults, steps int) error {
 	if x.only&stuckLock != 0 {
 		_, stuck, err := x.stuck(*s)
 		switch {
-		case errors.Is(err, errTokens):
-			x.cut = errTokens
+		case errors.Is(err, learn.ErrTokens):
+			x.cut = learn.ErrTokens
 		case err != nil:
 			return err
 		}
@@ -44,7 +48,7 @@ func (x *explorer) lostAtEnd(s *state) bool {
 }
 
 func (x *explorer) counter(s *state) int64 {
-	value, _ := strconv.ParseInt(x.resource.states[s.resource].lock.Value, 10, 64)
+	value, _ := strconv.ParseInt(x.resource.States[s.resource].Lock.Value, 10, 64)
 	return value
 }
 
@@ -53,7 +57,7 @@ func (x *explorer) counter(s *state) int64 {
 func (x *explorer) onlyRefused(s *state) bool {
 	for i := range x.clients {
 		c := &s.clients[i]
-		if c.travel != [mostTravel]uint32{} || c.cut || x.automaton.nodes[c.node].tasks > 0 || !(c.phase == finished || c.phase == crashed || x.wants(c)) {
+		if c.travel != [mostTravel]uint32{} || c.cut || x.automaton.Nodes[c.node].Tasks > 0 || !(c.phase == finished || c.phase == crashed || x.wants(c)) {
 			return false
 		}
 	}
@@ -70,12 +74,12 @@ func (x *explorer) onlyRefused(s *state) bool {
 
 // leavesOnlyTraces says whether a client's next try would be refused and change a server, but leave the lock as it is or count it.
 func (x *explorer) leavesOnlyTraces(s *state, i int) bool {
-	r := x.rehearse(s, i, func(*state, []input) {})
+	r := x.rehearse(s, i, func(*state, []learn.Input) {})
 	if !r.ended || r.after.clients[i].phase == holding || r.after.servers == s.servers {
 		return false
 	}
 	for k := range x.serverCount {
-		before, after := x.servers.states[s.servers[k]].lock, x.servers.states[r.after.servers[k]].lock
+		before, after := x.servers.States[s.servers[k]].Lock, x.servers.States[r.after.servers[k]].Lock
 		if counts, _ := (history.Change{Before: before, After: after}).Counts(0); before != after && !counts {
 			return false
 		}
@@ -127,11 +131,11 @@ type trial struct {
 	keeps    uint8 // the same of the latest of these that was answered
 	tells    bool  // a try has changed a server without taking the lock
 	stuck    bool
-	answered bool             // a late try was
-	refused  bool             // the last try that was answered was refused
-	counts   bool             // tries count
-	called   [mostClients]int // how often each client has called since time has passed
-	moves    int              // that were made since then
+	answered bool                   // a late try was
+	refused  bool                   // the last try that was answered was refused
+	counts   bool                   // tries count
+	called   [learn.MostClients]int // how often each client has called since time has passed
+	moves    int                    // that were made since then
 }
 
 func (t *trial) run(p pace) error {
@@ -166,7 +170,7 @@ func (t *trial) run(p pace) error {
 				return nil
 			}
 			moves = append(moves, move{kind: movePass, d: t.wait(p, passed)})
-			t.called, t.moves = [mostClients]int{}, 0
+			t.called, t.moves = [learn.MostClients]int{}, 0
 		}
 		if t.moves++; t.moves > mostMoves {
 			x.endless = true
@@ -251,16 +255,16 @@ func (t *trial) wait(p pace, passed ms) ms {
 // Of the fresh client's requests it notes which find the lock, and leave it there, or ask for it and leave it free; with a lock that keeps order, also a client ahead of it.
 func (t *trial) takes(m move) bool {
 	x := t.x
-	request := x.numbered(&t.s, x.automaton.nodes[t.s.clients[m.client].node].slots[m.slot].request)
-	server := x.texts.requests[request].server
+	request := x.numbered(&t.s, x.automaton.Nodes[t.s.clients[m.client].node].Slots[m.slot].Request)
+	server := x.texts.Requests[request].Server
 	if server < 0 {
 		return false
 	}
 	before := t.s.servers[server]
-	done := x.servers.serve(before, request, int(m.client))
-	switch done.effect {
+	done := x.servers.Serve(before, request, int(m.client))
+	switch done.Effect {
 	case history.EffectReplaced:
-		counts, _ := x.counts(request, x.servers.states[before].lock, x.servers.states[done.next].lock)
+		counts, _ := x.counts(request, x.servers.States[before].Lock, x.servers.States[done.Next].Lock)
 		if !counts || x.operationOf(&t.s.clients[m.client], int(m.slot)) != history.OpAcquire {
 			return true
 		}
@@ -268,8 +272,8 @@ func (t *trial) takes(m move) bool {
 	case history.EffectCreated, history.EffectRemoved, history.EffectUnclear:
 		return true
 	}
-	t.tells = t.tells || done.next != before || t.wouldTell(before, request, int(m.client))
-	if int(m.client) == t.fresh && (done.named && (x.servers.states[before].lock.Exists() || x.asks(request, done)) || slices.Contains(x.config.Lock.Promises, impls.Fairness)) {
+	t.tells = t.tells || done.Next != before || t.wouldTell(before, request, int(m.client))
+	if int(m.client) == t.fresh && (done.Named && (x.servers.States[before].Lock.Exists() || x.asks(request, done)) || slices.Contains(x.config.Lock.Promises, impls.Fairness)) {
 		t.met |= 1 << server
 	}
 	return false
@@ -280,16 +284,16 @@ func (t *trial) wouldTell(before, request uint32, client int) bool {
 	if t.x.sessions {
 		return false
 	}
-	later := t.x.servers.tick(before, 1)
-	return later != before && t.x.servers.states[later].lock.Exists() && t.x.servers.serve(later, request, client).next != later
+	later := t.x.servers.Tick(before, 1)
+	return later != before && t.x.servers.States[later].Lock.Exists() && t.x.servers.Serve(later, request, client).Next != later
 }
 
 // patience is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
 func (x *explorer) patience() ms { return 2*x.lease + x.judge.margin }
 
 // asks says whether a request asks for the lock for certain, also if that is free: as for the checker, a script that was carried out, or a create.
-func (x *explorer) asks(request uint32, done serving) bool {
-	commands, replies := x.texts.requests[request].commands, x.texts.replies[done.reply].replies
+func (x *explorer) asks(request uint32, done states.Serving) bool {
+	commands, replies := x.texts.Requests[request].Commands, x.texts.Replies[done.Reply].Replies
 	for i, reply := range replies[:min(len(replies), len(commands))] {
 		if name := commands[i][0]; (ownership.RunsScript(name) || name == "CREATE") && reply.Kind != service.Error {
 			return true

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -188,18 +190,18 @@ func TestALimitIsSaid(t *testing.T) {
 // views are all pairs of what the servers hold and what the clients believe, whoever is who, and whichever of its tokens somebody
 // has drawn; and when, where that is asked.
 func views(config Config, leases ms, timed, when bool) ([]string, error) {
-	x := newExplorer(config, traits{symmetric: !config.NoSymmetry, reads: timed, walls: timed, lives: true, nominal: true})
+	x := newExplorer(config, traits{reads: timed, walls: timed, lives: true, nominal: true})
 	if leases > 0 {
 		x.horizon = leases * x.lease
 	}
 	type sight struct { // all that a view depends on
-		servers  [mostServers]uint32
+		servers  [learn.MostServers]uint32
 		resource uint32
 		now      ms
-		held     [mostClients]bool
+		held     [learn.MostClients]bool
 	}
 	seen, which := map[string]bool{}, regexp.MustCompile("#[a-l]")
-	known, places := map[sight]bool{}, permutations(config.Clients)
+	known, places := map[sight]bool{}, learn.Permutations(config.Clients)
 	x.visited = func(f form) {
 		var s state
 		x.unpack(&s, &f)
@@ -217,8 +219,8 @@ func views(config Config, leases ms, timed, when bool) ([]string, error) {
 		for _, place := range places {
 			var b strings.Builder
 			for i := range x.serverCount {
-				lock := x.servers.states[s.servers[i]].lock
-				fmt.Fprintf(&b, "%s %v ", which.ReplaceAllString(place.rename(lock.Value), "#"), lock.TTL)
+				lock := x.servers.States[s.servers[i]].Lock
+				fmt.Fprintf(&b, "%s %v ", which.ReplaceAllString(place.Rename(lock.Value), "#"), lock.TTL)
 			}
 			if when {
 				fmt.Fprintf(&b, "at %d, ", s.now)
@@ -232,7 +234,7 @@ func views(config Config, leases ms, timed, when bool) ([]string, error) {
 			seen[b.String()] = true
 		}
 	}
-	defer x.automaton.close()
+	defer x.automaton.Close()
 	err := x.search(context.Background())
 	return slices.Sorted(maps.Keys(seen)), err
 }
@@ -330,7 +332,7 @@ func TestUnfair(t *testing.T) {
 type worried struct{ env impls.Env }
 
 func (l worried) TryAcquire(ctx context.Context) (bool, error) {
-	reply, err := l.env.Server().Do(ctx, "SET", lockKey, "x", "NX", "PX", 1200)
+	reply, err := l.env.Server().Do(ctx, "SET", learn.LockKey, "x", "NX", "PX", 1200)
 	if err != nil {
 		l.env.Now()
 	}
@@ -338,7 +340,7 @@ func (l worried) TryAcquire(ctx context.Context) (bool, error) {
 }
 
 func (l worried) Release(ctx context.Context) (bool, error) {
-	_, err := l.env.Server().Do(ctx, "DEL", lockKey)
+	_, err := l.env.Server().Do(ctx, "DEL", learn.LockKey)
 	return err == nil, err
 }
 
@@ -350,8 +352,8 @@ func TestClocksAreWrongFromTheStart(t *testing.T) {
 		New:  func(env impls.Env, _ impls.Options) impls.Lock { return worried{env} },
 	}
 	config := Config{Lock: spec, Clients: 1, Rounds: 1, MostFaults: 2, Budget: spend(faults.ReplyLost, faults.ClockAhead), Only: []checker.Name{checker.FenceRegression}}
-	x := newExplorer(config, traits{symmetric: true, reads: true, lives: true, nominal: true})
-	defer x.automaton.close()
+	x := newExplorer(config, traits{reads: true, lives: true, nominal: true})
+	defer x.automaton.Close()
 	require.NoError(t, x.search(t.Context()))
 	assert.Equal(t, x.result.States, explored(t, config).States)
 }

@@ -2,7 +2,7 @@
 // runs; the search chooses everything around it: which client or server goes next, which message is lost, how time passes. Fewest faults
 // first, then fewest steps: the first counterexample is minimal.
 //
-// It owns the state space: local states of clients as automata learned from the lock's code, states of servers, symmetry and partial-order
+// It owns the state space: what a state is, its moves, symmetry and partial-order
 // reduction, and the properties that a state is judged by. It returns a counterexample as a trace.Trace. It must not know how a
 // trace is shown, what the table of breaking points says, nor anything of real servers.
 package explore
@@ -16,11 +16,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/states"
+
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/internal/timeline/ownership"
 )
@@ -46,9 +49,6 @@ type Config struct {
 	MostFaults int
 	// Only these anomalies are looked for; none: all.
 	Only []checker.Name
-	// Numbers are those by which the system tells this process from others. All clients of a search have them, so no lock is found broken whose requests
-	// say one.
-	Numbers []string
 	// Limits stop the search, which then does not say that the lock holds. 0: there is none.
 	States int
 	Memory int // bytes
@@ -104,11 +104,9 @@ type Result struct {
 	Symmetric bool
 	// Sessions: the lock is on a ZooKeeper.
 	Sessions bool
-	Sampled
+	Bounded
 	// Unjudged are the anomalies that were wanted and not looked for, because the lock lives on several servers.
 	Unjudged []checker.Name
-	// Unmerged says why the lock's local states are not merged, and how to write the lock so that they are; empty: they are.
-	Unmerged string
 	// Unnamed: nothing was ever under the lock's key, so whose the lock is was not judged.
 	Unnamed bool
 	// Fewer says that the search has fewer servers than the lock's card names, and what else was searched; empty: it has as many.
@@ -125,12 +123,10 @@ type Result struct {
 	Disputed []Dispute
 }
 
-// Sampled is where a search rests on samples of tries that it did not repeat.
-type Sampled struct {
-	// Tired: somewhere a refused try was not repeated again, although the lock may remember it: a background task hides what it remembers.
-	Tired bool
-	// Counting: somewhere a refused try was not repeated again, although the lock has remembered something else each time, or what it remembers cannot be compared.
-	Counting bool
+// Bounded is where a refused try was not repeated again, although the lock may remember it.
+type Bounded struct {
+	Tired    bool // beside a background task
+	Counting bool // without one
 }
 
 // Dispute is a trace about which explorer and checker disagree.
@@ -149,14 +145,14 @@ func (r *Result) Vacuous() bool {
 	return r.Found == nil && (r.Unnamed || !slices.Contains(r.Coverage, "held"))
 }
 
-// Lease is that of every lock in a search. Its third, tenth and twelfth part are whole milliseconds.
-const Lease = 1200 * time.Millisecond
+// Lease is that of every lock in a search.
+const Lease = learn.Lease
 
 // Margin is how much of a lease must be left before it counts as running.
-func Margin() time.Duration { return ownership.LeaseMargin(Lease) }
+func Margin() time.Duration { return ownership.LeaseMargin(learn.Lease) }
 
 // UsualSkew is by how much a wrong clock is wrong by default.
-const UsualSkew = Lease * 3 / 2
+const UsualSkew = learn.Lease * 3 / 2
 
 // horizon is for how many leases a search follows time where states at different times differ.
 const horizon = 4
@@ -179,8 +175,7 @@ type explorer struct {
 	told      bool       // the lock tells servers what the time is, which compare
 	timed     bool       // states at different times are different
 	struck    [faultKinds]bool
-	cut       error           // why some path was not followed to its end; nil: all were
-	tiredAt   map[uint32]bool // the nodes at which a refused try was not repeated; see Result.Tired
+	cut       error // why some path was not followed to its end; nil: all were
 	result    Result
 	began     time.Time
 }
@@ -191,10 +186,6 @@ type unseen struct {
 	far     bool // something ends there that has begun long before
 	endless bool // a fresh client was still in a try when its trial was over
 	blocked bool // a fresh client was refused for good, and none of its requests found anything under the lock's key
-	// renewing: the nodes at which tasks go on beyond the horizon.
-	renewing map[uint32]bool
-	// counting: the nodes at which a refused try was not repeated; see Result.Counting.
-	counting map[uint32]bool
 }
 
 // bounds are those of a search, as the search counts them.
@@ -212,11 +203,11 @@ type bounds struct {
 
 // model is everything that a state's numbers refer to.
 type model struct {
-	texts     *texts
-	servers   *servers
-	replicas  replicas
-	resource  *servers
-	automaton *automaton
+	texts     *learn.Texts
+	servers   *states.Servers
+	replicas  states.Replicas
+	resource  *states.Servers
+	automaton *learn.Automaton
 	parts     parts
 	width     int     // of the forms of states, in words
 	sortings  []uint8 // see there
@@ -230,14 +221,17 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 	if err := config.checkService(); err != nil {
 		return nil, err
 	}
-	about := traits{symmetric: config.Lock.EqualTokens && !config.NoSymmetry}
+	var about traits
 	for {
 		x := newExplorer(config, about)
-		err := x.automaton.patiently(ctx, func(ctx context.Context) error {
-			defer x.automaton.close()
+		if x.undeclared() != "" {
+			x.config.States = cmp.Or(x.config.States, undeclaredStates)
+		}
+		err := x.automaton.Patiently(ctx, func(ctx context.Context) error {
+			defer x.automaton.Close()
 			err := x.explore(ctx)
 			if err != nil && ctx.Err() == nil {
-				err = cmp.Or(x.automaton.repeats(), err)
+				err = cmp.Or(x.automaton.Repeats(), err)
 			}
 			return err
 		})
@@ -251,30 +245,14 @@ func Explore(ctx context.Context, config Config) (*Result, error) {
 }
 
 // learn takes in why a search has to begin again. It is false if it has not.
-func (t *traits) learn(err error, a *automaton) bool {
+func (t *traits) learn(err error, a *learn.Automaton) bool {
 	switch {
-	case errors.Is(err, errAsymmetric):
-		t.symmetric = false
 	case errors.Is(err, errReads):
-		t.reads, t.walls, t.told = true, a.walls, a.told
-	case errors.Is(err, errRounds):
-		t.rounds = a.rounds
-	case errors.Is(err, errUndated):
-		t.dated = true
-	case errors.Is(err, errHashes):
-		t.hashes = true
+		t.reads, t.walls, t.told = true, a.Walls, a.Told
 	case errors.Is(err, errLives):
 		t.lives = true
 	case errors.Is(err, errNominal):
 		t.nominal = true
-	case errors.Is(err, errDeclares):
-		t.declares = true
-	case errors.Is(err, errOpaque):
-		t.opaque, t.symmetric = true, false
-	case errors.Is(err, process.ErrPanic) && !t.long:
-		t.long = true // it may have cut a token that is shorter than a real one
-	case (errors.Is(err, errForgets) || errors.Is(err, errTwice)) && !t.forgets:
-		t.forgets = true
 	default:
 		return false
 	}
@@ -286,16 +264,16 @@ func (x *explorer) explore(ctx context.Context) error {
 	if err := x.search(ctx); err != nil {
 		return err
 	}
-	if err := cmp.Or(x.asked(), x.automaton.verify()); err != nil {
+	if err := cmp.Or(x.asked(), x.automaton.Verify()); err != nil {
 		return err
 	}
 	if x.result.Found == nil && x.missesClock() {
 		return x.clockError()
 	}
-	if x.result.Found == nil && x.result.Limit == "" && x.missesRounding() {
-		return errRounds
+	if x.result.Found == nil {
+		x.result.Doubt = x.doubt()
 	}
-	return x.doubt(ctx)
+	return nil
 }
 
 // errClockBesideSession is of a lock on a ZooKeeper that reads a clock.
@@ -312,7 +290,7 @@ func (c Config) checkService() error {
 // clockError is what a search ends with whose lock has turned out to read a clock.
 func (x *explorer) clockError() error {
 	if x.sessions {
-		return x.automaton.impure(errClockBesideSession)
+		return x.automaton.Impure(errClockBesideSession)
 	}
 	return errReads
 }
@@ -322,19 +300,11 @@ func (c Config) sessions() bool { return c.Lock.Needs == impls.OneZooKeeper }
 
 // traits are what a search has to know of a lock before it begins. It begins again where one turns out to be otherwise.
 type traits struct {
-	symmetric bool // it treats all clients alike
-	reads     bool // it reads clocks
-	walls     bool // it reads its client's wall clock
-	lives     bool // it asks servers how long keys live
-	told      bool // it tells servers what the time is, which compare
-	rounds    []ms // see errRounds
-	nominal   bool // its locks may have no expiry on their servers
-	declares  bool // see errDeclares
-	dated     bool // it asks servers for their wall clocks
-	hashes    bool // see errHashes
-	opaque    bool // see errOpaque
-	forgets   bool // see errForgets
-	long      bool // it panics unless tokens are long
+	reads   bool // it reads clocks
+	walls   bool // it reads its client's wall clock
+	lives   bool // it asks servers how long keys live
+	told    bool // it tells servers what the time is, which compare
+	nominal bool // its locks may have no expiry on their servers
 }
 
 // endless says whether a lock may be renewed for ever while its holder works or waits for what is lost. The histories of a renewal are all
@@ -345,22 +315,19 @@ func (c Config) endless() bool {
 
 func newExplorer(config Config, about traits) *explorer {
 	x := &explorer{
-		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, told: about.told || about.dated, timed: about.reads || about.dated || config.endless(), began: time.Now(),
-		tiredAt: map[uint32]bool{}, unseen: unseen{renewing: map[uint32]bool{}, counting: map[uint32]bool{}},
+		config: config, bounds: newBounds(config), reads: about.reads, walls: about.walls, lives: about.lives, told: about.told, timed: about.reads || config.endless(), began: time.Now(),
 	}
-	orders := permutations(1)
-	if about.symmetric {
-		orders = permutations(config.Clients)
+	orders := learn.Permutations(1)
+	if config.Lock.EqualTokens && !config.NoSymmetry {
+		orders = learn.Permutations(config.Clients)
 	}
-	x.model = newModel(config, x.bounds, orders, about.dated)
-	x.servers.scripts, x.automaton.queues = about.hashes, config.Queues()
-	x.automaton.rounds, x.automaton.follows = about.rounds, len(about.rounds)
-	x.automaton.manner = manner{plain: config.Plain, forgets: about.forgets, opaque: about.opaque, long: about.long}
+	x.model = newModel(config, x.bounds, orders)
+	x.automaton.Queues, x.automaton.Manner.Plain, x.automaton.Manner.Ordered = config.Queues(), config.Plain, !config.Lock.EqualTokens
 	x.frontier = newFrontier(x.bounds)
-	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: newUsualReplies(x.texts)}
+	x.passing = passing{found: cmp.Or(config.Instants, &Instants{}), steps: map[question]*thresholds{}, lived: map[lives][]ms{}, usual: learn.NewUsualReplies(x.texts)}
 	x.judge = judge{
 		clients: x.clients, lease: x.lease, margin: ms(Margin() / time.Millisecond),
-		Contract: history.Contract{Leaseless: config.Lock.Leaseless || x.sessions, Permits: config.Lock.Permits}, nominal: about.nominal, declares: about.declares, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
+		Contract: history.Contract{Leaseless: config.Lock.Leaseless || x.sessions, Permits: config.Lock.Permits}, nominal: about.nominal, several: x.serverCount > 1, only: x.only, owners: x.only&ofOwners != 0 || x.serverCount > 1, queues: config.Queues(),
 		counts: slices.Contains(config.Lock.Promises, impls.Reentrance), again: config.ReleaseAgain, slow: x.slow,
 	}
 	if x.judge.several && config.Lock.Needs == impls.MostServers && x.only&ofOwners != 0 {
@@ -372,7 +339,7 @@ func newExplorer(config Config, about traits) *explorer {
 func newBounds(config Config) bounds {
 	b := bounds{
 		allowed: config.Budget.allowance(), sessions: config.sessions(), clients: config.Clients, serverCount: config.ServerCount(),
-		lease: ms(Lease / time.Millisecond), skew: ms(cmp.Or(config.Skew, UsualSkew) / time.Millisecond),
+		lease: ms(learn.Lease / time.Millisecond), skew: ms(cmp.Or(config.Skew, UsualSkew) / time.Millisecond),
 	}
 	b.slow = slowRate(math.Round(config.ClockRate * rightRate))
 	b.horizon = b.lease * horizon
@@ -391,30 +358,30 @@ func newBounds(config Config) bounds {
 	return b
 }
 
-func newModel(config Config, b bounds, orders []order, dated bool) model {
-	texts := newTexts(orders)
+func newModel(config Config, b bounds, orders []learn.Order) model {
+	texts := learn.NewTexts(orders)
 	m := model{
-		texts: texts, servers: config.newServers(texts, dated), resource: newServers(texts, counterKey, false), parts: newParts(len(orders)),
+		texts: texts, servers: config.newServers(texts), resource: states.NewServers(texts, learn.CounterKey), parts: newParts(len(orders)),
 		width: b.clients + b.serverCount + 1, sortings: sortings(orders, b.clients),
 	}
 	if b.failsOver() {
 		m.width += b.serverCount
 	}
-	m.replicas = newReplicas(m.servers, max(config.Lag, 1))
+	m.replicas = states.NewReplicas(m.servers, max(config.Lag, 1))
 	lock := config.Lock
 	if config.Queues() {
 		lock.New = untilHeld(lock.New)
 	}
-	m.automaton = newAutomaton(lock, m.servers.lockKey, Lease, b.skew, b.clients+1, b.serverCount, texts)
+	m.automaton = learn.NewAutomaton(lock, m.servers.LockKey, learn.Lease, b.skew, b.clients+1, b.serverCount, texts)
 	return m
 }
 
 // newServers are those of the lock.
-func (c Config) newServers(texts *texts, dated bool) *servers {
+func (c Config) newServers(texts *learn.Texts) *states.Servers {
 	if c.sessions() {
-		return newKeepers(texts, lockNode, c.Clients+1)
+		return states.NewKeepers(texts, learn.LockNode, c.Clients+1)
 	}
-	return newServers(texts, lockKey, dated)
+	return states.NewServers(texts, learn.LockKey)
 }
 
 // failsOver says whether states have replicas.

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/locklab/locklab/internal/sim/states"
+
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
@@ -18,7 +22,7 @@ type twofold struct{ plain }
 
 func (l *twofold) TryAcquire(ctx context.Context) (bool, error) {
 	mine := l.env.Token()
-	for _, key := range []string{lockKey, lockKey + ":2"} {
+	for _, key := range []string{learn.LockKey, learn.LockKey + ":2"} {
 		if set, err := l.set(ctx, l.env.Server(), key, mine, "NX"); !set || err != nil {
 			return false, err
 		}
@@ -30,12 +34,7 @@ func (l *twofold) TryAcquire(ctx context.Context) (bool, error) {
 // there again, and two clients that come when it has expired take it over. To lose a lock of two keys, it must lack two.
 func TestFailOver(t *testing.T) {
 	needs.Long(t, "a long search")
-	twice := impls.Spec{
-		Card: impls.Card{Name: "twofold", Needs: impls.OneServer},
-		New: func(env impls.Env, opts impls.Options) impls.Lock {
-			return &twofold{plain{env: env, lease: opts.Lease}}
-		},
-	}
+	twice := stranger(func(p plain) impls.Lock { return &twofold{p} })
 	for _, test := range []struct {
 		lock      impls.Spec
 		looksFor  checker.Name
@@ -75,22 +74,22 @@ func TestFailOver(t *testing.T) {
 // writes were made, since it has one for each number of last writes.
 func TestALagByTimeIsOneByNumber(t *testing.T) {
 	const apart ms = 100
-	servers := newServers(newTexts(permutations(1)), lockKey, false)
-	replicas := newReplicas(servers, MostLag)
+	servers := states.NewServers(learn.NewTexts(learn.Permutations(1)), learn.LockKey)
+	replicas := states.NewReplicas(servers, states.MostLag)
 	var state, replica uint32
 	var before []uint32 // by write: what the server had until then, as a replica has it now
-	for i := range MostLag {
-		set := servers.texts.addRequest(request{commands: [][]string{{"SET", fmt.Sprint("key", i), "value", "PX", "1000"}}})
-		before = append(before, servers.promote(state))
-		next := servers.serve(state, set, 0).next
-		state, replica = next, replicas.wrote(replica, state, next)
-		state, replica = servers.tick(state, apart), replicas.tick(replica, apart)
+	for i := range states.MostLag {
+		set := servers.Texts.AddRequest(learn.Request{Commands: [][]string{{"SET", fmt.Sprint("key", i), "value", "PX", "1000"}}})
+		before = append(before, servers.Promote(state))
+		next := servers.Serve(state, set, 0).Next
+		state, replica = next, replicas.Wrote(replica, state, next)
+		state, replica = servers.Tick(state, apart), replicas.Tick(replica, apart)
 		for k := range before {
-			before[k] = servers.tick(before[k], apart)
+			before[k] = servers.Tick(before[k], apart)
 		}
 	}
 	for _, lag := range []ms{apart + 1, 2*apart + 1, 3*apart + 1} {
 		lacks := int(lag / apart)
-		require.Equal(t, before[MostLag-lacks]+1, replicas.known[replica][lacks-1], "a lag of %d ms", lag)
+		require.Equal(t, before[states.MostLag-lacks]+1, replicas.Known[replica][lacks-1], "a lag of %d ms", lag)
 	}
 }

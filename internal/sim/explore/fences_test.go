@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -46,7 +48,7 @@ func TestALateFenceIsNoWrite(t *testing.T) {
 			t.Parallel()
 			config := Config{Lock: lock(t, "fenced"), Clients: 2, Rounds: 1, Budget: spend(test.fault), MostFaults: 1}
 			x := newExplorer(config, traits{reads: true, lives: true, nominal: true})
-			defer x.automaton.close()
+			defer x.automaton.Close()
 			x.horizon = 10 * x.lease
 			r := newRecorder(x)
 			x.watcher = r
@@ -88,7 +90,7 @@ func moveOf(t *testing.T, x *explorer, s *state, want move) move {
 type drawsFirst struct{ fencing }
 
 func (l *drawsFirst) TryAcquire(ctx context.Context) (bool, error) {
-	n, err := l.env.Server().Eval(ctx, &impls.Script{Source: `if redis.call("EXISTS", KEYS[1]) == 1 then return 0 end return redis.call("INCR", "fences")`}, []string{lockKey})
+	n, err := l.env.Server().Eval(ctx, &impls.Script{Source: `if redis.call("EXISTS", KEYS[1]) == 1 then return 0 end return redis.call("INCR", "fences")`}, []string{learn.LockKey})
 	if err != nil || n == int64(0) {
 		return false, err
 	}

@@ -14,12 +14,12 @@ func (x *explorer) depart(c *client, slot uint8, how uint32) {
 	if op == history.OpWork && c.passed {
 		how |= passedOn
 	}
-	apart := x.isCutOff(c, x.automaton.nodes[c.node].slots[slot])
+	apart := x.isCutOff(c, x.automaton.Nodes[c.node].Slots[slot])
 	if apart && c.isTorn(int(slot)) { // it had been sent before
 		how &^= surely
 	}
 	room := c.room()
-	c.travel[room] = x.automaton.nodes[c.node].slots[slot].request | uint32(op)<<travelOp | how
+	c.travel[room] = x.automaton.Nodes[c.node].Slots[slot].Request | uint32(op)<<travelOp | how
 	if how&surely != 0 && (c.isTorn(int(slot)) || apart) {
 		c.torn |= 1 << (tornTravel + room)
 	}

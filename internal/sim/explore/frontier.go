@@ -3,12 +3,13 @@ package explore
 import (
 	"slices"
 	"time"
-	"unsafe"
+
+	"github.com/locklab/locklab/internal/sim/learn"
 )
 
 // frontier is which states have been found, in which order they are expanded, and what they showed.
 type frontier struct {
-	seen     *fingerprints
+	seen     *learn.Fingerprints
 	arrivals []arrival
 	origins  []origin              // by number
 	queues   []queue               // by faults spent
@@ -21,7 +22,7 @@ type frontier struct {
 
 func newFrontier(b bounds) frontier {
 	return frontier{
-		seen: newFingerprints(), queues: make([]queue, b.most+1), findings: make([][]finding, b.most+1), excused: map[anomalies]finding{},
+		seen: learn.NewFingerprints(), queues: make([]queue, b.most+1), findings: make([][]finding, b.most+1), excused: map[anomalies]finding{},
 		atOnce: min(max(int(b.allowed[pause])+int(b.allowed[longHold]), 1), b.most, b.clients),
 	}
 }
@@ -147,7 +148,7 @@ func (x *explorer) reach(f form, faults int, parent, move uint32, steps int) err
 	if err != nil {
 		return err
 	}
-	x.arrivals = append(x.arrivals, arrival{fingerprint(f[:x.width]), f, faults, parent, move})
+	x.arrivals = append(x.arrivals, arrival{learn.Fingerprint(f[:x.width]), f, faults, parent, move})
 	if len(x.arrivals) == mostArrivals {
 		x.settle(steps)
 	}
@@ -158,11 +159,11 @@ func (x *explorer) reach(f form, faults int, parent, move uint32, steps int) err
 // many steps from the first state.
 func (x *explorer) settle(steps int) {
 	for i := range x.arrivals {
-		x.seen.fetch(x.arrivals[i].print)
+		x.seen.Fetch(x.arrivals[i].print)
 	}
 	for i := range x.arrivals {
 		a := &x.arrivals[i]
-		if !x.seen.add(a.print) {
+		if !x.seen.Add(a.print) {
 			continue
 		}
 		if x.visited != nil {
@@ -181,7 +182,7 @@ func (x *explorer) settle(steps int) {
 
 func (x *explorer) progress(faults, steps int) Progress {
 	p := Progress{States: len(x.origins), Steps: steps, Faults: faults, Took: time.Since(x.began)}
-	p.Memory = x.seen.bytes() + 8*cap(x.origins) + x.parts.bytes() + x.rehearsed.bytes() + x.automaton.bytes()
+	p.Memory = x.seen.Bytes() + 8*cap(x.origins) + x.parts.bytes() + x.rehearsed.bytes() + x.automaton.Bytes()
 	for i := range x.queues {
 		p.Memory += 4 * cap(x.queues[i].spare)
 		for j := range x.queues[i].levels {
@@ -190,9 +191,4 @@ func (x *explorer) progress(faults, steps int) Progress {
 		}
 	}
 	return p
-}
-
-// bytes is how much memory its tables take, but for texts and for the instances in the pool.
-func (a *automaton) bytes() int {
-	return cap(a.nodes)*int(unsafe.Sizeof(node{})) + a.transitions.bytes() + cap(a.taken)*int(unsafe.Sizeof(execution{}))
 }

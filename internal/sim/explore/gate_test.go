@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 
 	"github.com/locklab/locklab/checker"
@@ -37,7 +39,7 @@ func TestWhatKeepsOthersOutWithoutTheKeyIsNoticed(t *testing.T) {
 	}{
 		"no client crashes":     {strange{only: only, made: gated()}, false},
 		"a gate for good":       {strange{only: only, faults: []faults.Kind{faults.Crash}, made: gated()}, true},
-		"a gate for a lease":    {strange{only: only, faults: []faults.Kind{faults.Crash}, made: gated("PX", Lease.Milliseconds())}, false},
+		"a gate for a lease":    {strange{only: only, faults: []faults.Kind{faults.Crash}, made: gated("PX", learn.Lease.Milliseconds())}, false},
 		"looked for other ends": {strange{only: holders, faults: []faults.Kind{faults.Crash}, made: gated()}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

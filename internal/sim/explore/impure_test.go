@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -25,12 +27,12 @@ type impure struct {
 
 func (l *impure) TryAcquire(ctx context.Context) (bool, error) {
 	l.wait()
-	reply, err := l.env.Server().Do(ctx, "SET", lockKey, l.value(), "NX", "PX", 1200)
+	reply, err := l.env.Server().Do(ctx, "SET", learn.LockKey, l.value(), "NX", "PX", 1200)
 	return reply == "OK", err
 }
 
 func (l *impure) Release(ctx context.Context) (bool, error) {
-	_, err := l.env.Server().Do(ctx, "DEL", lockKey)
+	_, err := l.env.Server().Do(ctx, "DEL", learn.LockKey)
 	return err == nil, err
 }
 
@@ -133,9 +135,11 @@ type refuser struct {
 	asks bool
 }
 
+func (refuser) State() any { return nil }
+
 func (l refuser) TryAcquire(ctx context.Context) (bool, error) {
 	if l.asks {
-		_, err := l.env.Server().Do(ctx, "GET", lockKey)
+		_, err := l.env.Server().Do(ctx, "GET", learn.LockKey)
 		return false, err
 	}
 	return false, nil
@@ -149,7 +153,7 @@ func TestRefusalsForNothingShowNothing(t *testing.T) {
 	for name, asks := range map[string]bool{"what is free": true, "without asking": false} {
 		t.Run(name, func(t *testing.T) {
 			spec := impls.Spec{
-				Card: impls.Card{Name: "refuser", Needs: impls.OneServer},
+				Card: impls.Card{Name: "refuser", Needs: impls.OneServer, EqualTokens: true},
 				New:  func(env impls.Env, _ impls.Options) impls.Lock { return refuser{env, asks} },
 			}
 			result, err := Explore(context.Background(), Config{Lock: spec}.Usual())
@@ -166,14 +170,14 @@ func TestRefusalsForNothingShowNothing(t *testing.T) {
 type scriptRefuser struct{ refuser }
 
 func (l scriptRefuser) TryAcquire(ctx context.Context) (bool, error) {
-	_, err := l.env.Server().Eval(ctx, &impls.Script{Source: "return redis.call('GET', KEYS[1])"}, []string{lockKey})
+	_, err := l.env.Server().Eval(ctx, &impls.Script{Source: "return redis.call('GET', KEYS[1])"}, []string{learn.LockKey})
 	return false, err
 }
 
 // A script is the whole try: who runs it, and is refused, has asked for a lock that is free, and no client ever gets it.
 func TestFreeLockThatRefusesScriptsIsStuck(t *testing.T) {
 	spec := impls.Spec{
-		Card: impls.Card{Name: "refuser", Needs: impls.OneServer},
+		Card: impls.Card{Name: "refuser", Needs: impls.OneServer, EqualTokens: true},
 		New:  func(env impls.Env, _ impls.Options) impls.Lock { return scriptRefuser{refuser{env: env}} },
 	}
 	result, err := Explore(t.Context(), Config{Lock: spec, Clients: 1, Rounds: 1})
@@ -189,10 +193,12 @@ type everywhere struct {
 	eager bool
 }
 
+func (everywhere) State() any { return nil }
+
 func (l everywhere) TryAcquire(ctx context.Context) (bool, error) {
 	var mine []impls.Server
 	for _, server := range l.env.Servers() {
-		reply, err := server.Do(ctx, "SETNX", lockKey, "x")
+		reply, err := server.Do(ctx, "SETNX", learn.LockKey, "x")
 		switch {
 		case err != nil:
 			return false, err
@@ -214,7 +220,7 @@ func (l everywhere) Release(ctx context.Context) (bool, error) {
 
 func (l everywhere) free(ctx context.Context, servers []impls.Server) error {
 	for _, server := range servers {
-		if _, err := server.Do(ctx, "DEL", lockKey); err != nil {
+		if _, err := server.Do(ctx, "DEL", learn.LockKey); err != nil {
 			return err
 		}
 	}
@@ -227,7 +233,7 @@ func TestLocksLeftOnSeveralServers(t *testing.T) {
 	for _, eager := range []bool{true, false} {
 		for _, servers := range []int{2, 3} {
 			spec := impls.Spec{
-				Card: impls.Card{Name: "everywhere", Needs: impls.EveryServer, Contract: history.Contract{Leaseless: true}, Servers: servers},
+				Card: impls.Card{Name: "everywhere", Needs: impls.EveryServer, Contract: history.Contract{Leaseless: true}, Servers: servers, EqualTokens: true},
 				New:  func(env impls.Env, _ impls.Options) impls.Lock { return everywhere{env, eager} },
 			}
 			config := Config{Lock: spec}.Usual()
@@ -259,5 +265,5 @@ func TestAMemoryOfARealClockIsReported(t *testing.T) {
 	t.Parallel()
 	config := Config{Lock: stranger(func(p plain) impls.Lock { return &remembering{plain: p} }), Clients: 2, Budget: Budget{}}
 	_, err := Explore(context.Background(), config.Usual())
-	assert.ErrorContains(t, err, "did not remember the same twice")
+	assert.ErrorContains(t, err, "its State was not the same twice")
 }

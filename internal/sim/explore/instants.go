@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+
+	"github.com/locklab/locklab/internal/sim/learn"
 )
 
 // Instants are the times that searches of one lock have found, at which the lock does something else. It does so whatever faults there are, and however
@@ -21,7 +23,6 @@ type thresholds struct {
 	none     bool // the step does not read the clock
 	from, to ms
 	at       []ms
-	rounds   []ms // where a rounded time becomes another one; see errRounds
 	// What probing has shown of the lock; see timing.
 	told, deadline bool
 }
@@ -58,10 +59,10 @@ var givenSeed = maphash.MakeSeed()
 
 // allGiven is what a client at a node has been given from the beginning, and is given now. If all clients are alike, it is the first, and the others come
 // in the order that makes it the least: then it is the same for all who are given the same.
-func (x *explorer) allGiven(node uint32, given []input, in input, steps int8) (least []byte) {
-	client := x.automaton.nodes[node].client
-	for o := range x.texts.orders {
-		if x.texts.orders[o][client] != 0 {
+func (x *explorer) allGiven(node uint32, given []learn.Input, in learn.Input, steps int8) (least []byte) {
+	client := x.automaton.Nodes[node].Client
+	for o := range x.texts.Orders {
+		if x.texts.Orders[o][client] != 0 {
 			continue
 		}
 		if all := x.givenAs(o, node, given, in, steps); least == nil || bytes.Compare(all, least) < 0 {
@@ -75,29 +76,29 @@ func (x *explorer) allGiven(node uint32, given []input, in input, steps int8) (l
 }
 
 // givenAs is that after the clients have changed places.
-func (x *explorer) givenAs(o int, node uint32, given []input, in input, steps int8) []byte {
+func (x *explorer) givenAs(o int, node uint32, given []learn.Input, in learn.Input, steps int8) []byte {
 	a := x.automaton
-	b := fmt.Appendf(nil, "%d %d %d %t %d", x.texts.orders[o][a.nodes[node].client], x.skew, x.serverCount, a.long, steps)
+	b := fmt.Appendf(nil, "%d %d %d %d", x.texts.Orders[o][a.Nodes[node].Client], x.skew, x.serverCount, steps)
 	for _, g := range slices.Backward(append(slices.Clip(given), in)) {
 		b = x.appendGiven(b, o, g)
 	}
-	for n := node; a.nodes[n].before != n; n = a.nodes[n].before {
-		by, when := a.nodes[n].by, a.nodes[n].when
+	for n := node; a.Nodes[n].Before != n; n = a.Nodes[n].Before {
+		by, when := a.Nodes[n].By, a.Nodes[n].When
 		b = x.appendGiven(b, o, by)
-		b = binary.AppendVarint(b, int64(when.clock))
-		b = append(b, byte(when.steps))
-		b = binary.AppendUvarint(b, uint64(when.used))
+		b = binary.AppendVarint(b, int64(when.Clock))
+		b = append(b, byte(when.Steps))
+		b = binary.AppendUvarint(b, uint64(when.Used))
 	}
 	return b
 }
 
 // appendGiven appends an input as it is after the clients have changed places.
-func (x *explorer) appendGiven(b []byte, o int, in input) []byte {
-	b = append(b, '|', byte(in.kind), in.slot)
-	if in.kind != inputReply {
-		return binary.AppendUvarint(b, uint64(in.arg))
+func (x *explorer) appendGiven(b []byte, o int, in learn.Input) []byte {
+	b = append(b, '|', byte(in.Kind), in.Slot)
+	if in.Kind != learn.InputReply {
+		return binary.AppendUvarint(b, uint64(in.Arg))
 	}
-	for _, r := range x.texts.replies[x.texts.renameReply(o, in.arg)].replies {
+	for _, r := range x.texts.Replies[x.texts.RenameReply(o, in.Arg)].Replies {
 		b = append(b, byte(r.Kind))
 		b = append(b, r.String()...)
 		b = append(b, 0)
@@ -108,13 +109,13 @@ func (x *explorer) appendGiven(b []byte, o int, in input) []byte {
 // givenWithServers is what a client has been given, with what its next steps depend on besides.
 func (x *explorer) givenWithServers(s *state, i int, limit ms) []byte {
 	c := &s.clients[i]
-	b := x.givenAs(0, c.node, nil, input{inputReply, 0, c.replies[0]}, c.steps)
+	b := x.givenAs(0, c.node, nil, learn.Input{Kind: learn.InputReply, Slot: 0, Arg: c.replies[0]}, c.steps)
 	b = fmt.Appendf(b, "|%d %d %d %d %d %t", c.phase, c.skew, x.slow, limit, x.config.Reenter, x.timed)
 	if x.told {
 		b = fmt.Appendf(b, "%+v", x.reading(s, i))
 	}
 	for k := range x.serverCount {
-		b = append(x.servers.states[s.servers[k]].server.AppendState(b), '|')
+		b = append(x.servers.States[s.servers[k]].Server.AppendState(b), '|')
 	}
 	return b
 }

@@ -68,7 +68,6 @@ type judge struct {
 	history.Contract
 	nominal   bool // a lock may have no expiry on its server: then its lease counts from the latest command of its operation
 	unlimited bool // one has turned out to have none, see errNominal
-	declares  bool // background tasks declare how long it is held without having asked before; see errDeclares
 	counts    bool // its holder can acquire it again
 	queues    bool // clients wait in a queue
 	again     bool // see Config.ReleaseAgain
@@ -140,7 +139,7 @@ func (j *judge) calledAcquire(n int) {
 // endHold ends a client's hold.
 func (j *judge) endHold(n int) {
 	j.s.clients[n].clear(on)
-	j.s.clients[n].ends, j.s.clients[n].unasked, j.s.clients[n].count = never, 0, 0
+	j.s.clients[n].ends, j.s.clients[n].count = never, 0
 	if int(j.s.owner.client) == n+1 {
 		j.s.owner.over, j.s.owner.leaving = true, false
 	}
@@ -211,7 +210,7 @@ func (j *judge) granted(n int, a history.Answer) {
 	}
 	if a.Limited && a.Valid <= 0 {
 		c.clear(on)
-		c.ends, c.unasked, c.count = never, 0, 0
+		c.ends, c.count = never, 0
 	} else {
 		if !j.active(n) {
 			c.count = 0
@@ -270,14 +269,10 @@ func (j *judge) acquirers(n int) (set uint8) {
 }
 
 // beginHold begins a hold or prolongs it. Its end is what the lock has declared, as early as can be.
-func (j *judge) beginHold(n int, valid time.Duration, limited bool) { j.hold(n, valid, limited, 0) }
-
-// hold is the same, where it may end sooner for the judge; see hold.unasked.
-func (j *judge) hold(n int, valid time.Duration, limited bool, unasked ms) {
+func (j *judge) beginHold(n int, valid time.Duration, limited bool) {
 	c := &j.s.clients[n]
 	was := j.active(n)
 	c.set(on)
-	c.unasked = unasked
 	if limited {
 		c.ends = fullMS(j.slow.lasts(c, history.Declared(valid))-history.ExpiryMargin) - c.from
 	} else if !was {
@@ -356,9 +351,8 @@ func (j *judge) lost(n int) {
 	j.endHold(n)
 }
 
-// renewed: a background task has declared how long the lock is held from now on. Where it was asked for nothing just before, its user goes by that, and the
-// judge counts from the latest reply.
-func (j *judge) renewed(n int, valid time.Duration, asked bool) {
+// renewed: a background task has declared how long the lock is held from now on.
+func (j *judge) renewed(n int, valid time.Duration) {
 	c := &j.s.clients[n]
 	if !c.has(on) {
 		return
@@ -370,11 +364,7 @@ func (j *judge) renewed(n int, valid time.Duration, asked bool) {
 	if int(j.s.owner.client) == n+1 {
 		j.s.owner.sure = j.s.owner.ends
 	}
-	unasked := ms(0)
-	if !asked {
-		unasked, c.from = c.from, 0
-	}
-	j.hold(n, valid, true, unasked)
+	j.beginHold(n, valid, true)
 	c.from = 0
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 
 	"github.com/locklab/locklab/checker"
@@ -22,7 +24,7 @@ var lateRequests = []strange{
 		if !errors.Is(err, context.DeadlineExceeded) {
 			return ok, err
 		}
-		v, err := l.do(ctx, "GET", lockKey) // the request may arrive after this one
+		v, err := l.do(ctx, "GET", learn.LockKey) // the request may arrive after this one
 		l.value = mine
 		return v == mine, err
 	}, nil)},

@@ -2,9 +2,10 @@ package explore
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/locklab/locklab/internal/sim/learn"
 
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/service"
@@ -14,53 +15,23 @@ import (
 // ends of leases, too. Such times are found as those of clients' clocks are (see thresholds): what a client does next, and what a server answers, is
 // rehearsed at many times; where it becomes another one, there is a threshold.
 
-// lifeWords match a command, or a script, that asks how long a key lives. A script that is named by its hash may.
-var lifeWords = regexp.MustCompile(`(?i)\bp?ttl\b|^evalsha`)
-
-func (t *texts) asksLife(commands [][]string) bool {
-	return slices.ContainsFunc(commands, func(words []string) bool {
-		begin := strings.Join(words[:min(len(words), 2)], " ") // mostly a script that was met before
-		asks, known := t.life[begin]
-		if !known {
-			asks = lifeWords.MatchString(begin)
-			t.life[begin] = asks
-		}
-		return asks
-	})
-}
-
-// namesScripts says whether it names a script by its hash, or loads one.
-func (r *request) namesScripts() bool {
-	return slices.ContainsFunc(r.commands, func(words []string) bool {
-		name := strings.ToUpper(words[0])
-		return name == "SCRIPT" || strings.HasPrefix(name, "EVALSHA")
-	})
-}
-
 // errLives: the search has to begin again, because a lock has turned out to ask how long a key lives.
 var errLives = errors.New("the lock asks how long a key lives")
-
-// errHashes: the search has to begin again, because a lock has turned out to name scripts by their hashes. For others, which scripts servers have
-// met makes no difference.
-var errHashes = errors.New("the lock names scripts by their hashes")
-
-// errUndated: the search has to begin again, because a lock has turned out to ask a server for its wall clock.
-var errUndated = errors.New("the lock asks a server what time it is")
 
 // errNominal: the search has to begin again, because a lock has turned out to have no expiry on its server. The leases of others count from no command.
 var errNominal = errors.New("the lock has no expiry")
 
-// errDeclares: the search has to begin again, because a background task of a lock has turned out to declare how long it is held without having asked for it.
-var errDeclares = errors.New("the lock declares by itself how long it is held")
+// errUnasked is of a background task that declares how long its lock is held without having asked for it.
+var errUnasked = errors.New("it calls Renewed, and the latest reply was none about the lock: from when on the hold lasts is not known")
 
 // lives is a client's place, with what it can ask about.
 type lives struct {
 	node, reply uint32
 	phase       phase
-	servers     [mostServers]uint32
+	servers     [learn.MostServers]uint32
 	limit       ms
-	shown       reading // if its lock reads clocks
-	skew        int8    // if that is a rate
+	shown       learn.Reading // if its lock reads clocks
+	skew        int8          // if that is a rate
 }
 
 // instantsOfLives appends the lengths of time, up to a limit, after which some client would learn something else of the servers' keys than before.
@@ -71,7 +42,7 @@ func (x *explorer) instantsOfLives(list []ms, s *state, limit ms) []ms {
 	for i := range x.clients {
 		c := &s.clients[i]
 		_, calls := x.next(c)
-		if n := &x.automaton.nodes[c.node]; c.phase == crashed || c.phase == finished || n.idle && !calls && c.phase != waiting {
+		if n := &x.automaton.Nodes[c.node]; c.phase == crashed || c.phase == finished || n.Idle && !calls && c.phase != waiting {
 			continue
 		}
 		key := lives{node: c.node, reply: c.replies[0], phase: c.phase, servers: s.servers, limit: limit}
@@ -144,7 +115,7 @@ func (x *explorer) doesAfter(s *state, i int, d ms) (what string, asks bool) {
 	var b strings.Builder
 	after := *s
 	for k := range x.serverCount {
-		after.servers[k] = x.servers.tick(after.servers[k], d)
+		after.servers[k] = x.servers.Tick(after.servers[k], d)
 	}
 	if x.timed {
 		after.now += d
@@ -152,14 +123,14 @@ func (x *explorer) doesAfter(s *state, i int, d ms) (what string, asks bool) {
 	c := &after.clients[i]
 	for made := range mostRehearsed {
 		m := move{kind: moveTake, client: uint8(i)}
-		switch n := &x.automaton.nodes[c.node]; {
-		case n.idle && made > 0, !n.idle && n.slots[0].kind != process.Request:
+		switch n := &x.automaton.Nodes[c.node]; {
+		case n.Idle && made > 0, !n.Idle && n.Slots[0].Kind != process.Request:
 			return b.String(), asks
-		case n.idle:
+		case n.Idle:
 			m.kind = moveCall
 		case c.replies[0] == 0:
 			m.kind = moveServe
-			asks = asks || x.texts.requests[n.slots[0].request].life
+			asks = asks || x.texts.Requests[n.Slots[0].Request].Life
 		}
 		if x.apply(&after, m) != nil {
 			break
@@ -173,14 +144,14 @@ func (x *explorer) doesAfter(s *state, i int, d ms) (what string, asks bool) {
 func (x *explorer) describe(b *strings.Builder, c *client) {
 	b.WriteByte('0' + byte(c.phase))
 	if c.replies[0] != 0 {
-		for _, r := range x.texts.replies[c.replies[0]].replies {
+		for _, r := range x.texts.Replies[c.replies[0]].Replies {
 			describeReply(b, r)
 		}
 		return
 	}
-	n := &x.automaton.nodes[c.node]
-	for _, sl := range n.slots[:n.tasks] {
-		b.WriteString(x.texts.outline(sl.request))
+	n := &x.automaton.Nodes[c.node]
+	for _, sl := range n.Slots[:n.Tasks] {
+		b.WriteString(x.texts.Outline(sl.Request))
 	}
 }
 
@@ -194,7 +165,7 @@ func describeReply(b *strings.Builder, r service.Reply) {
 			describeReply(b, element)
 		}
 	default:
-		b.Write(withoutNumbers([]byte(r.String())))
+		b.Write(learn.WithoutNumbers([]byte(r.String())))
 	}
 }
 
@@ -202,20 +173,12 @@ func describeReply(b *strings.Builder, r service.Reply) {
 // the former is not known.
 func (x *explorer) asked() error {
 	switch {
-	case x.servers.unknown != nil:
-		return x.automaton.impure(x.servers.unknown)
-	case x.servers.undated:
-		return errUndated
-	case x.servers.hashes && !x.servers.scripts:
-		return errHashes
-	case x.servers.lives && !x.lives:
+	case x.servers.Unknown != nil:
+		return x.automaton.Impure(x.servers.Unknown)
+	case x.servers.Lives && !x.lives:
 		return errLives
 	case x.judge.unlimited && !x.judge.nominal:
 		return errNominal
-	case x.automaton.declares && !x.judge.declares:
-		return errDeclares
-	case x.servers.opaque && !x.automaton.opaque:
-		return errOpaque
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -29,7 +31,7 @@ func (l *impatient) TryAcquire(ctx context.Context) (bool, error) {
 	if taken, err := l.plain.TryAcquire(ctx); taken || err != nil {
 		return taken, err
 	}
-	reply, err := l.env.Server().Do(ctx, l.command, lockKey)
+	reply, err := l.env.Server().Do(ctx, l.command, learn.LockKey)
 	n, _ := reply.(int64)
 	if left := time.Duration(n) * l.unit; err != nil || left < l.from || left >= l.to {
 		return false, err
@@ -44,7 +46,7 @@ redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
 return 1`
 	mine := l.env.Token()
 	times := []any{l.lease.Milliseconds(), l.from.Milliseconds(), l.to.Milliseconds()}
-	reply, err := l.env.Server().Eval(ctx, &impls.Script{Source: source}, []string{lockKey}, append([]any{mine}, times...)...)
+	reply, err := l.env.Server().Eval(ctx, &impls.Script{Source: source}, []string{learn.LockKey}, append([]any{mine}, times...)...)
 	if reply == int64(1) {
 		l.value = mine
 	}
@@ -60,19 +62,14 @@ func TestLocksThatAskHowLongAKeyLives(t *testing.T) {
 		from, to time.Duration
 		holds    bool
 	}{
-		"between two times":                {"PTTL", time.Millisecond, Lease * 37 / 100, Lease / 2, false},
-		"between two times, in a script":   {"", 0, Lease * 37 / 100, Lease / 2, false},
-		"at no second":                     {"TTL", time.Second, 0, Lease / 3, false},
-		"never, with a lease":              {"PTTL", time.Millisecond, 2 * Lease, 3 * Lease, true},
-		"never, with a lease, in a script": {"", 0, 2 * Lease, 3 * Lease, true},
+		"between two times":                {"PTTL", time.Millisecond, learn.Lease * 37 / 100, learn.Lease / 2, false},
+		"between two times, in a script":   {"", 0, learn.Lease * 37 / 100, learn.Lease / 2, false},
+		"at no second":                     {"TTL", time.Second, 0, learn.Lease / 3, false},
+		"never, with a lease":              {"PTTL", time.Millisecond, 2 * learn.Lease, 3 * learn.Lease, true},
+		"never, with a lease, in a script": {"", 0, 2 * learn.Lease, 3 * learn.Lease, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := impls.Spec{
-				Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
-				New: func(env impls.Env, opts impls.Options) impls.Lock {
-					return &impatient{plain{env: env, lease: opts.Lease}, test.from, test.to, test.command, test.unit}
-				},
-			}
+			spec := stranger(func(p plain) impls.Lock { return &impatient{p, test.from, test.to, test.command, test.unit} })
 			config := Config{Lock: spec, Clients: 2, Only: []checker.Name{checker.Overwrite}, Budget: spend(faults.Pause)}
 			result, err := Explore(context.Background(), config.Usual())
 			require.NoError(t, err)
@@ -105,12 +102,7 @@ func TestRefusalsThatAServerCounts(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int64{1, 2, 3, 9} {
 		t.Run(strconv.FormatInt(most, 10), func(t *testing.T) {
-			spec := impls.Spec{
-				Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
-				New: func(env impls.Env, opts impls.Options) impls.Lock {
-					return &remembered{plain{env: env, lease: opts.Lease}, most}
-				},
-			}
+			spec := stranger(func(p plain) impls.Lock { return &remembered{p, most} })
 			config := Config{Lock: spec, Clients: 2, Only: []checker.Name{checker.Overwrite}, Budget: Budget{}, States: 100_000}
 			result, err := Explore(context.Background(), config.Usual())
 			require.NoError(t, err)
@@ -126,7 +118,7 @@ func (l *sleeper) TryAcquire(ctx context.Context) (bool, error) {
 	if taken, err := l.plain.TryAcquire(ctx); taken || err != nil {
 		return taken, err
 	}
-	reply, err := l.env.Server().Do(ctx, "PTTL", lockKey)
+	reply, err := l.env.Server().Do(ctx, "PTTL", learn.LockKey)
 	left, _ := reply.(int64)
 	if err != nil || left < 0 {
 		return false, err
@@ -140,12 +132,7 @@ func (l *sleeper) TryAcquire(ctx context.Context) (bool, error) {
 // While somebody sleeps in an operation, others come when they like, also where they find the lock free.
 func TestOthersComeWhileSomebodySleeps(t *testing.T) {
 	t.Parallel()
-	spec := impls.Spec{
-		Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
-		New: func(env impls.Env, opts impls.Options) impls.Lock {
-			return &sleeper{plain{env: env, lease: opts.Lease}}
-		},
-	}
+	spec := stranger(func(p plain) impls.Lock { return &sleeper{p} })
 	config := Config{Lock: spec, Clients: 2, Rounds: 2, Only: []checker.Name{checker.Overwrite}, Budget: Budget{}}
 	result, err := Explore(context.Background(), config.Usual())
 	require.NoError(t, err)
@@ -161,7 +148,7 @@ func TestFinishedClientsAreReset(t *testing.T) {
 			mine := l.value
 			l.env.Go(func(ctx context.Context) {
 				for l.env.Sleep(ctx, l.lease/3) == nil {
-					n, err := l.env.Server().Eval(ctx, &impls.Script{Source: compareAndExpire}, []string{lockKey}, mine, l.lease.Milliseconds())
+					n, err := l.env.Server().Eval(ctx, &impls.Script{Source: compareAndExpire}, []string{learn.LockKey}, mine, l.lease.Milliseconds())
 					if err == nil && n != int64(1) {
 						return
 					}
@@ -170,14 +157,14 @@ func TestFinishedClientsAreReset(t *testing.T) {
 		}
 		return ok, err
 	}, nil))
-	x := newExplorer(Config{Lock: lock, Clients: 2, Budget: Budget{}}.Usual(), traits{symmetric: true})
-	defer x.automaton.close()
+	x := newExplorer(Config{Lock: lock, Clients: 2, Budget: Budget{}}.Usual(), traits{})
+	defer x.automaton.Close()
 	finishes := 0
 	x.visited = func(f form) {
 		var s state
 		x.unpack(&s, &f)
 		for i := range x.clients {
-			if c := &s.clients[i]; c.phase == finished && x.automaton.nodes[c.node].tasks == 0 {
+			if c := &s.clients[i]; c.phase == finished && x.automaton.Nodes[c.node].Tasks == 0 {
 				finishes++
 				assert.Less(t, c.node, uint32(x.clients))
 			}

@@ -3,6 +3,10 @@ package explore
 import (
 	"errors"
 
+	"github.com/locklab/locklab/internal/sim/states"
+
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/history"
 )
 
@@ -23,7 +27,7 @@ type maker uint8
 
 // The makers.
 const (
-	byEnded   maker = iota << mostClients
+	byEnded   maker = iota << learn.MostClients
 	byPresent       // the acquire that the client is in
 	byGranted       // one that was told ok
 	byTask          // a background task, or an acquire that was never answered
@@ -80,21 +84,21 @@ func (m *makers) calls(client int) {
 }
 
 // rename is what they are when the clients have changed places.
-func (m makers) rename(to *order) makers {
+func (m makers) rename(to *learn.Order) makers {
 	for k, of := range m {
-		m[k] = of&byKind | maker(to.set(uint8(of&^byKind)))
+		m[k] = of&byKind | maker(to.Set(uint8(of&^byKind)))
 	}
 	return m
 }
 
 // followNodes follows which nodes of each client there are, and what has made them.
-func (x *explorer) followNodes(s *state, q sending, before uint32, done serving) {
-	words := x.texts.requests[q.request].commands[0]
-	if done.next == before || words[0] != "CREATE" && words[0] != "DELETE" {
+func (x *explorer) followNodes(s *state, q sending, before uint32, done states.Serving) {
+	words := x.texts.Requests[q.request].Commands[0]
+	if done.Next == before || words[0] != "CREATE" && words[0] != "DELETE" {
 		return
 	}
 	for i := range x.clients {
-		c, was, is := &s.clients[i], x.servers.nodesOf(before, i), x.servers.nodesOf(done.next, i)
+		c, was, is := &s.clients[i], x.servers.NodesOf(before, i), x.servers.NodesOf(done.Next, i)
 		switch {
 		case max(len(was), len(is)) > mostNodes:
 			x.cut = errNodes

@@ -3,6 +3,8 @@ package explore
 import (
 	"slices"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/sim/process"
 )
@@ -141,20 +143,20 @@ func (x *explorer) clientMoves(list []move, s *state, i int) []move {
 	if c.phase == crashed {
 		return x.arriving(list, c, i)
 	}
-	n := &x.automaton.nodes[c.node]
-	if _, calls := x.next(c); calls && n.idle {
+	n := &x.automaton.Nodes[c.node]
+	if _, calls := x.next(c); calls && n.Idle {
 		list = append(list, move{kind: moveCall, client: uint8(i)})
 	}
-	for k := range n.tasks {
+	for k := range n.Tasks {
 		m := move{client: uint8(i), slot: uint8(k)}
 		switch {
-		case n.slots[k].kind == process.Sleep && c.due[k] <= 0, c.come&(1<<k) != 0 && n.slots[k].kind != process.Request:
+		case n.Slots[k].Kind == process.Sleep && c.due[k] <= 0, c.come&(1<<k) != 0 && n.Slots[k].Kind != process.Request:
 			m.kind = moveWake
 			list = append(list, m)
-		case n.slots[k].kind != process.Request:
+		case n.Slots[k].Kind != process.Request:
 		case c.has(deaf) && k == 0:
 			m.kind = moveLose
-			if c.replies[k] == 0 && !x.isBroken(c, n.slots[k]) {
+			if c.replies[k] == 0 && !x.isBroken(c, n.Slots[k]) {
 				m.kind = moveLate
 			}
 			list = append(list, m)
@@ -178,11 +180,11 @@ func (x *explorer) waitMoves(list []move, s *state, m move) []move {
 		m.kind = kind
 		list = append(list, m)
 	}
-	over, answered, broken := c.due[m.slot] <= 0, c.replies[m.slot] != 0, c.isLost(m.slot) || x.isBroken(c, x.automaton.nodes[c.node].slots[m.slot])
+	over, answered, broken := c.due[m.slot] <= 0, c.replies[m.slot] != 0, c.isLost(m.slot) || x.isBroken(c, x.automaton.Nodes[c.node].Slots[m.slot])
 	if over {
 		add(moveExpire)
 	}
-	if x.isCutOff(c, x.automaton.nodes[c.node].slots[m.slot]) {
+	if x.isCutOff(c, x.automaton.Nodes[c.node].Slots[m.slot]) {
 		return x.cutOffMoves(list, c, m)
 	}
 	switch {
@@ -200,7 +202,7 @@ func (x *explorer) waitMoves(list []move, s *state, m move) []move {
 
 func (x *explorer) arriving(list []move, c *client, i int) []move {
 	for k, r := range c.travel {
-		if r == 0 || c.cut && x.texts.requests[r&travelAll].server != process.Resource {
+		if r == 0 || c.cut && x.texts.Requests[r&travelAll].Server != process.Resource {
 			continue
 		}
 		list = append(list, move{kind: moveArrive, client: uint8(i), slot: uint8(k)})
@@ -217,12 +219,12 @@ func (x *explorer) ready(s *state, i int) (main, background bool) {
 	if c.phase == crashed {
 		return false, false
 	}
-	n := &x.automaton.nodes[c.node]
+	n := &x.automaton.Nodes[c.node]
 	_, calls := x.next(c)
-	main = calls && n.idle
-	for k, sl := range n.slots[:n.tasks] {
-		steps := sl.kind == process.Request && !x.isCutOff(c, sl) || sl.kind == process.Sleep && c.due[k] <= 0 || c.come&(1<<k) != 0
-		if k == 0 && !n.idle {
+	main = calls && n.Idle
+	for k, sl := range n.Slots[:n.Tasks] {
+		steps := sl.Kind == process.Request && !x.isCutOff(c, sl) || sl.Kind == process.Sleep && c.due[k] <= 0 || c.come&(1<<k) != 0
+		if k == 0 && !n.Idle {
 			main = main || steps && !c.has(deaf)
 		} else {
 			background = background || steps
@@ -236,16 +238,16 @@ func (x *explorer) clientFaults(list []move, s *state, i int) []move {
 	if c.phase == crashed || c.phase == finished {
 		return list
 	}
-	n := &x.automaton.nodes[c.node]
+	n := &x.automaton.Nodes[c.node]
 	list = x.clockFaults(list, s, i)
-	if x.canSpend(s, crash) && !(c.phase == waiting && n.idle) {
+	if x.canSpend(s, crash) && !(c.phase == waiting && n.Idle) {
 		list = append(list, move{kind: moveCrash, client: uint8(i)})
 	}
-	if x.sessions && !c.cut && x.canSpend(s, partition) && !(c.phase == waiting && n.idle && n.tasks == 0) {
+	if x.sessions && !c.cut && x.canSpend(s, partition) && !(c.phase == waiting && n.Idle && n.Tasks == 0) {
 		list = append(list, move{kind: moveCut, client: uint8(i)})
 	}
-	for k, sl := range n.slots[:n.tasks] {
-		if sl.kind == process.Request && !(c.has(deaf) && k == 0) {
+	for k, sl := range n.Slots[:n.Tasks] {
+		if sl.Kind == process.Request && !(c.has(deaf) && k == 0) {
 			list = x.messageFaults(list, s, move{client: uint8(i), slot: uint8(k)})
 		}
 	}
@@ -255,7 +257,7 @@ func (x *explorer) clientFaults(list []move, s *state, i int) []move {
 // clockFaults are those of a client's clocks.
 func (x *explorer) clockFaults(list []move, s *state, i int) []move {
 	c := &s.clients[i]
-	if (x.reads || x.slow != 0) && c.skew == 0 && s.now == 0 && c.fresh(&x.automaton.nodes[c.node]) {
+	if (x.reads || x.slow != 0) && c.skew == 0 && s.now == 0 && c.fresh(&x.automaton.Nodes[c.node]) {
 		if x.canSpend(s, clockAhead) {
 			list = append(list, move{kind: moveAhead, client: uint8(i)})
 		}
@@ -273,15 +275,15 @@ func (x *explorer) clockFaults(list []move, s *state, i int) []move {
 }
 
 // fresh says whether the client has not done anything yet.
-func (c *client) fresh(n *node) bool {
-	return c.phase == waiting && c.round == 0 && n.idle && c.node < mostClients && !c.has(futile)
+func (c *client) fresh(n *learn.Node) bool {
+	return c.phase == waiting && c.round == 0 && n.Idle && c.node < learn.MostClients && !c.has(futile)
 }
 
 // messageFaults are those of a request or its reply.
 func (x *explorer) messageFaults(list []move, s *state, m move) []move {
 	c := &s.clients[m.client]
 	switch {
-	case x.isBroken(c, x.automaton.nodes[c.node].slots[m.slot]), x.isCutOff(c, x.automaton.nodes[c.node].slots[m.slot]), x.isOver(s, int(m.client)) && x.automaton.nodes[c.node].slots[m.slot].server != process.Resource:
+	case x.isBroken(c, x.automaton.Nodes[c.node].Slots[m.slot]), x.isCutOff(c, x.automaton.Nodes[c.node].Slots[m.slot]), x.isOver(s, int(m.client)) && x.automaton.Nodes[c.node].Slots[m.slot].Server != process.Resource:
 		return list
 	case c.replies[m.slot] != 0:
 		if x.canSpend(s, replyLost) && !c.isTorn(int(m.slot)) {
@@ -308,7 +310,7 @@ func (x *explorer) messageFaults(list []move, s *state, m move) []move {
 
 func (x *explorer) serverFaults(list []move, s *state, i int) []move {
 	m := move{client: uint8(i)}
-	if x.servers.dated || len(x.servers.states[s.servers[i]].expiries) > 0 {
+	if len(x.servers.States[s.servers[i]].Expiries) > 0 {
 		if x.canSpend(s, clockJump) {
 			list = append(list, move{kind: moveJump, client: uint8(i)})
 		}
@@ -322,7 +324,7 @@ func (x *explorer) serverFaults(list []move, s *state, i int) []move {
 	}
 	if x.canSpend(s, failOver) {
 		m.kind = moveFail
-		for lost, state := range x.replicas.known[s.replicas[i]] {
+		for lost, state := range x.replicas.Known[s.replicas[i]] {
 			if m.slot = uint8(lost); state != 0 {
 				list = append(list, m)
 			}

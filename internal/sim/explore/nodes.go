@@ -2,9 +2,14 @@ package explore
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/locklab/locklab/internal/sim/states"
+
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/learn"
+	"github.com/locklab/locklab/internal/sim/zookeeper"
 )
 
 // Whose a lock on a ZooKeeper is: the first node's, for the acquire that made it. What the server does to nodes by itself is judged as the commands are
@@ -16,10 +21,10 @@ func (x *explorer) serveNodes(s *state, q sending) uint32 {
 		x.dropLate(&s.clients[q.client])
 	}
 	before := s.servers[0]
-	was, _ := x.servers.headOf(before)
-	done := x.servers.serve(before, x.numbered(s, q.request), q.client)
-	s.servers[0] = done.next
-	is, _ := x.servers.headOf(done.next)
+	was, _ := x.servers.HeadOf(before)
+	done := x.servers.Serve(before, x.numbered(s, q.request), q.client)
+	s.servers[0] = done.Next
+	is, _ := x.servers.HeadOf(done.Next)
 	after := was
 	switch {
 	case !was.Exists():
@@ -29,19 +34,19 @@ func (x *explorer) serveNodes(s *state, q sending) uint32 {
 	}
 	change := history.Change{Before: was, After: after}
 	if x.watcher != nil {
-		x.watcher.sent(q, done.reply, was, after)
+		x.watcher.sent(q, done.Reply, was, after)
 	}
 	x.followNodes(s, q, before, done)
-	if done.named {
+	if done.Named {
 		x.judge.commanded(command{sending: q, effect: change.Effect(0), before: was.Exists(), unlimited: was.Exists(), after: after})
 		if q.op != history.OpNone && !q.ended {
 			s.clients[q.client].since = 0
 		}
 	}
-	x.deliver(s, done.events)
+	x.deliver(s, done.Events)
 	x.handOver(s, after)
 	x.lockChanged(s, before)
-	return done.reply
+	return done.Reply
 }
 
 // expired takes in that a node has gone with its session.
@@ -68,12 +73,12 @@ const (
 
 // handOver takes in that another node has become the first, where what was the first is gone. It has the lock for the acquire that made it.
 func (x *explorer) handOver(s *state, was history.State) {
-	is, i := x.servers.headOf(s.servers[0])
+	is, i := x.servers.HeadOf(s.servers[0])
 	if !is.Exists() || is == was {
 		return
 	}
 	c, name := &s.clients[i], headName(is)
-	q := c.makers[min(slices.Index(x.servers.nodesOf(s.servers[0], i), name), mostNodes-1)].sending(i)
+	q := c.makers[min(slices.Index(x.servers.NodesOf(s.servers[0], i), name), mostNodes-1)].sending(i)
 	if x.watcher != nil {
 		x.watcher.byServer(entryFirst, i, name, history.State{}, is)
 	}
@@ -85,14 +90,44 @@ func headName(lock history.State) string {
 	return name
 }
 
-func byNumber(names []string) []string {
-	slices.SortStableFunc(names, func(a, b string) int { return strings.Compare(numberOf(a), numberOf(b)) })
-	return names
-}
-
 // lockChanged: if the first node is another one, a try that was refused may now come to something else.
 func (x *explorer) lockChanged(s *state, before uint32) {
-	if x.servers.states[before].lock != x.servers.states[s.servers[0]].lock {
+	if x.servers.States[before].Lock != x.servers.States[s.servers[0]].Lock {
 		x.allowRetries(s)
 	}
+}
+
+// numbered is the request as it arrives: that for a sequential node says which number that gets. So numbers that nobody knows any more are given
+// again, and states merge that differ by how many nodes there have been. To a lock that only compares numbers it is all the same.
+func (x *explorer) numbered(s *state, n uint32) uint32 {
+	if x.servers.Keepers == nil {
+		return n
+	}
+	r := &x.texts.Requests[n]
+	if command := r.Commands[0]; command[0] != "CREATE" || command[len(command)-1] != zookeeper.Sequential {
+		return n
+	}
+	words := append(r.Commands[0][:len(r.Commands[0]):len(r.Commands[0])], states.NumberWord+strconv.Itoa(int(x.nextNumber(s))))
+	return x.texts.AddRequest(learn.Request{Server: r.Server, Commands: [][]string{words}})
+}
+
+// nextNumber is the smallest that is greater than all that a node, a client or a message has, or a fence was made of.
+func (x *explorer) nextNumber(s *state) uint32 {
+	next := x.servers.States[s.servers[0]].Kept.Top
+	for i := range x.clients {
+		c := &s.clients[i]
+		if c.phase != crashed {
+			next = max(next, x.automaton.Nodes[c.node].Top)
+		}
+		for _, r := range c.replies {
+			next = max(next, x.texts.Replies[r].Top)
+		}
+		for _, r := range c.travel {
+			next = max(next, x.texts.Requests[r&travelAll].Top)
+		}
+	}
+	if s.fence != 0 {
+		next = max(next, uint32(x.judge.fences[s.fence-1]))
+	}
+	return next
 }

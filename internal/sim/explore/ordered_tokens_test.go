@@ -32,6 +32,18 @@ func TestTokensComparedByOrder(t *testing.T) {
 	}
 }
 
+// A card that says otherwise is refused, and does not end the search's own process.
+func TestTokensThatAreSaidToBeEqual(t *testing.T) {
+	spec := impls.Spec{
+		Card: impls.Card{Name: "bully", Needs: impls.OneServer, EqualTokens: true},
+		New:  func(env impls.Env, opts impls.Options) impls.Lock { return &bully{env: env, opts: opts} },
+	}
+	for _, only := range [][]checker.Name{{checker.Overwrite}, {checker.StuckLock}, nil} {
+		_, err := explore.Explore(t.Context(), explore.Config{Lock: spec, Clients: 3, Rounds: 1, Only: only})
+		assert.ErrorContains(t, err, "EqualTokens")
+	}
+}
+
 type bully struct {
 	env  impls.Env
 	opts impls.Options

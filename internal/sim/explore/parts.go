@@ -3,13 +3,15 @@ package explore
 import (
 	"hash/maphash"
 	"unsafe"
+
+	"github.com/locklab/locklab/internal/sim/learn"
 )
 
 // A state is stored as the numbers of its parts: each client, each server, and what they have in common. There are millions of states, but
 // only thousands of different parts, so what is true of a part is computed once.
 
 // form is a state by the numbers of its parts: of the clients, the servers, their replicas, and what is common.
-type form [mostClients + 2*mostServers + 1]uint32
+type form [learn.MostClients + 2*learn.MostServers + 1]uint32
 
 // parts are all parts of states so far, and what is known of clients' parts, by number: each in a list of its own, as most of them are asked for one only.
 type parts struct {

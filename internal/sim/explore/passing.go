@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/internal/sim/process"
 )
 
@@ -19,7 +21,6 @@ func (x *explorer) timeMoves(list []move, s *state, faults int) []move {
 	if x.timed && (next != never && s.now+next+1 > x.horizon || s.now > x.horizon) {
 		x.beyond = true
 		x.lookAhead(s)
-		x.noteRenewing(s)
 		return list
 	}
 	if pausing, either, may := x.delayed(s, true); !may || bits.OnesCount8(pausing|either) > faults {
@@ -61,8 +62,8 @@ func (x *explorer) mayWaitForLost(s *state, clients uint8) (may uint8) {
 	}
 	for i := range x.clients {
 		c := &s.clients[i]
-		n := &x.automaton.nodes[c.node]
-		if clients&(1<<i) == 0 || n.tasks == 0 || n.idle || n.slots[0].kind != process.Request || c.due[0] != never {
+		n := &x.automaton.Nodes[c.node]
+		if clients&(1<<i) == 0 || n.Tasks == 0 || n.Idle || n.Slots[0].Kind != process.Request || c.due[0] != never {
 			continue
 		}
 		if _, background := x.ready(s, i); background || x.breaks(c, 0) {
@@ -82,7 +83,7 @@ func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may
 	for i := range x.clients {
 		c := &s.clients[i]
 		for _, r := range c.travel {
-			if r&surely != 0 && !(c.cut && x.texts.requests[r&travelAll].server != process.Resource) {
+			if r&surely != 0 && !(c.cut && x.texts.Requests[r&travelAll].Server != process.Resource) {
 				return 0, 0, false
 			}
 		}
@@ -94,7 +95,7 @@ func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may
 		switch {
 		case background:
 			pausing |= 1 << i
-		case !main || c.has(busy) || c.cut && x.automaton.nodes[c.node].idle: // a user of what is cut off waits without a further fault
+		case !main || c.has(busy) || c.cut && x.automaton.Nodes[c.node].Idle: // a user of what is cut off waits without a further fault
 		case x.mayHoldLong(c):
 			either |= 1 << i
 		default:
@@ -109,14 +110,14 @@ func (x *explorer) delayed(s *state, comesLate bool) (pausing, either uint8, may
 func (x *explorer) sleeps(s *state, next ms) bool {
 	for i := range x.clients {
 		c := &s.clients[i]
-		n := &x.automaton.nodes[c.node]
-		if c.phase != crashed && !n.idle && (n.slots[0].kind == process.Sleep || n.slots[0].kind == process.Request && !x.sessions && c.due[0] == next && next != never) {
+		n := &x.automaton.Nodes[c.node]
+		if c.phase != crashed && !n.Idle && (n.Slots[0].Kind == process.Sleep || n.Slots[0].Kind == process.Request && !x.sessions && c.due[0] == next && next != never) {
 			return true
 		}
 		if c.phase != waiting && c.phase != finished {
 			continue
 		}
-		if slices.ContainsFunc(n.slots[:n.tasks], func(sl slot) bool { return sl.kind == process.Sleep }) {
+		if slices.ContainsFunc(n.Slots[:n.Tasks], func(sl learn.Slot) bool { return sl.Kind == process.Sleep }) {
 			return true
 		}
 	}
@@ -125,7 +126,7 @@ func (x *explorer) sleeps(s *state, next ms) bool {
 
 // mayHoldLong says whether a client holds the lock and waits for its user.
 func (x *explorer) mayHoldLong(c *client) bool {
-	return x.automaton.nodes[c.node].idle && (c.phase == holding || c.phase == worked)
+	return x.automaton.Nodes[c.node].Idle && (c.phase == holding || c.phase == worked)
 }
 
 func (x *explorer) canDelay(s *state, m move) bool {
@@ -179,13 +180,13 @@ func (x *explorer) endsWithKey(s *state, timer ms) bool {
 	sleeps := false
 	for i := range x.clients {
 		c := &s.clients[i]
-		n := &x.automaton.nodes[c.node]
-		for k, sl := range n.slots[:n.tasks] {
-			sleeps = sleeps || sl.kind == process.Sleep && c.due[k] == timer && c.phase != crashed
+		n := &x.automaton.Nodes[c.node]
+		for k, sl := range n.Slots[:n.Tasks] {
+			sleeps = sleeps || sl.Kind == process.Sleep && c.due[k] == timer && c.phase != crashed
 		}
 	}
 	for i := range x.serverCount {
-		if sleeps && slices.Contains(x.servers.states[s.servers[i]].expiries, timer) {
+		if sleeps && slices.Contains(x.servers.States[s.servers[i]].Expiries, timer) {
 			return true
 		}
 	}
@@ -202,7 +203,6 @@ func (x *explorer) deadlines(s *state) (timer, expiry ms) {
 			sooner(&timer, due)
 		}
 		sooner(&expiry, c.ends)
-		sooner(&expiry, c.ends-c.unasked)
 		wrong := ms(c.steps) * x.skew
 		if x.slow == 0 {
 			wrong += ms(c.skew) * x.skew
@@ -212,7 +212,7 @@ func (x *explorer) deadlines(s *state) (timer, expiry ms) {
 		}
 	}
 	for i := range x.serverCount {
-		for _, left := range x.servers.states[s.servers[i]].expiries {
+		for _, left := range x.servers.States[s.servers[i]].Expiries {
 			sooner(&expiry, left)
 		}
 	}
@@ -228,14 +228,16 @@ func (x *explorer) deadlines(s *state) (timer, expiry ms) {
 
 // endsFarAway says whether something that takes more than a renewal does ends where time is not followed.
 func (x *explorer) endsFarAway(s *state) bool {
-	far := func(left ms) bool { return left != never && left > farAway*x.lease && left > x.horizon-s.now }
+	far := func(left ms) bool {
+		return left != never && left > farAway*x.lease && left > x.horizon-s.now
+	}
 	for i := range x.clients {
 		if slices.ContainsFunc(s.clients[i].due[:], far) {
 			return true
 		}
 	}
 	for i := range x.serverCount {
-		if slices.ContainsFunc(x.servers.states[s.servers[i]].expiries, far) {
+		if slices.ContainsFunc(x.servers.States[s.servers[i]].Expiries, far) {
 			return true
 		}
 	}
@@ -253,10 +255,10 @@ func sooner(d *ms, t ms) {
 func (x *explorer) passServers(s *state, d ms) {
 	for i := range x.serverCount {
 		before := s.servers[i]
-		s.servers[i] = x.servers.tick(before, d)
-		if x.servers.states[before].lock.Exists() && !x.servers.states[s.servers[i]].lock.Exists() {
+		s.servers[i] = x.servers.Tick(before, d)
+		if x.servers.States[before].Lock.Exists() && !x.servers.States[s.servers[i]].Lock.Exists() {
 			x.judge.coverage |= wasExpired
 		}
-		s.replicas[i] = x.replicas.tick(s.replicas[i], d)
+		s.replicas[i] = x.replicas.Tick(s.replicas[i], d)
 	}
 }

@@ -3,6 +3,8 @@ package explore
 import (
 	"errors"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/internal/sim/process"
 )
 
@@ -22,7 +24,7 @@ type private struct {
 	wakes bool
 	after uint32 // the number of the client's part after it
 	reads bool   // all this is so only at the time that the client's clock shows
-	shown reading
+	shown learn.Reading
 }
 
 // privately takes the first private step that some client can make.
@@ -70,59 +72,59 @@ func (x *explorer) findPrivate(s *state, i int, awake, tears bool) (p private, e
 	if c.phase == crashed || c.silence > 0 || c.cut || c.come != 0 || c.has(asleep|busy|deaf) || c.phase == finished && !awake {
 		return p, nil
 	}
-	n := &x.automaton.nodes[c.node]
-	for k := range n.tasks {
+	n := &x.automaton.Nodes[c.node]
+	for k := range n.Tasks {
 		in, may := c.privateInput(n, k, awake)
-		if !may || c.isTorn(k) || tears && in.kind == inputReply && n.slots[k].server != process.Resource {
+		if !may || c.isTorn(k) || tears && in.Kind == learn.InputReply && n.Slots[k].Server != process.Resource {
 			continue
 		}
-		t, err := x.automaton.step(c.node, in, p.shown, func() uint16 { return x.usedTokens(s).of(i) })
-		if errors.Is(err, errTokens) {
+		t, err := x.automaton.Step(c.node, in, p.shown, func() uint16 { return x.usedTokens(s).Of(i) })
+		if errors.Is(err, learn.ErrTokens) {
 			p.asked = false // it depends on which are in use elsewhere
 			continue
 		}
 		if err != nil {
 			return p, err
 		}
-		p.asked, p.reads = p.asked && !t.draws, p.reads || t.reads && awake
-		after := &x.automaton.nodes[t.to]
-		if !t.unnoticed(after, awake) {
+		p.asked, p.reads = p.asked && !t.Draws, p.reads || t.Reads && awake
+		after := &x.automaton.Nodes[t.To]
+		if !t.Unnoticed(after, awake) {
 			continue
 		}
 		next := *c
 		next.replies[k] = 0
 		next.moveTo(t, after, x.slow)
 		x.resetFinished(&next, i)
-		p.there, p.slot, p.wakes, p.after = true, uint8(k), in.kind == inputWake, x.parts.clients.number(&next)
+		p.there, p.slot, p.wakes, p.after = true, uint8(k), in.Kind == learn.InputWake, x.parts.clients.number(&next)
 		return p, nil
 	}
 	return p, nil
 }
 
 // privateInput is the input of a task whose step may be private.
-func (c *client) privateInput(n *node, slot int, awake bool) (in input, may bool) {
-	sl := n.slots[slot]
-	in = input{inputReply, uint8(slot), c.replies[slot]}
+func (c *client) privateInput(n *learn.Node, slot int, awake bool) (in learn.Input, may bool) {
+	sl := n.Slots[slot]
+	in = learn.Input{Kind: learn.InputReply, Slot: uint8(slot), Arg: c.replies[slot]}
 	switch {
 	case !c.alone(n, slot, awake):
 		return in, false
-	case sl.kind == process.Request && c.replies[slot] != 0 && c.due[slot] == never:
+	case sl.Kind == process.Request && c.replies[slot] != 0 && c.due[slot] == never:
 		return in, true
 	}
-	in.kind = inputWake
-	return in, awake && sl.kind == process.Sleep && c.due[slot] <= 0
+	in.Kind = learn.InputWake
+	return in, awake && sl.Kind == process.Sleep && c.due[slot] <= 0
 }
 
 // alone says whether nothing that a client does can come before the step of one of its tasks; if it is awake, unless time passes.
-func (c *client) alone(n *node, slot int, awake bool) bool {
-	if n.idle && (c.phase != finished || c.has(unsure)) {
+func (c *client) alone(n *learn.Node, slot int, awake bool) bool {
+	if n.Idle && (c.phase != finished || c.has(unsure)) {
 		return false
 	}
-	for k, sl := range n.slots[:n.tasks] {
+	for k, sl := range n.Slots[:n.Tasks] {
 		if k == slot {
 			continue
 		}
-		switch sl.kind {
+		switch sl.Kind {
 		case process.Request, process.Message:
 			return false
 		case process.Contact:
@@ -130,21 +132,7 @@ func (c *client) alone(n *node, slot int, awake bool) bool {
 				return false
 			}
 		}
-		if sl.kind == process.Sleep && (!awake || c.due[k] <= 0) {
-			return false
-		}
-	}
-	return true
-}
-
-// unnoticed says whether a transition, which leads to a node, changes nothing but its client's own part.
-func (t *transition) unnoticed(after *node, awake bool) bool {
-	if t.output != 0 || t.dropped != 0 || (t.reads || t.asks) && !awake {
-		return false
-	}
-	for k := range after.tasks {
-		fresh := t.fresh&(1<<k) != 0
-		if fresh && (!awake && after.slots[k].due != never || after.slots[k].kind == process.Message) {
+		if sl.Kind == process.Sleep && (!awake || c.due[k] <= 0) {
 			return false
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
@@ -19,11 +21,11 @@ type recorder struct {
 	trace    *trace.Trace
 	now      time.Duration
 	ids      int64
-	open     [mostClients]int64 // operations under way
-	ops      [mostClients]history.Op
-	from     [mostClients]uint32 // the nodes at which they were called
-	inFlight []flight            // requests on their way that nobody waits for
-	trying   int                 // the client that comes at the end; 0: none
+	open     [learn.MostClients]int64 // operations under way
+	ops      [learn.MostClients]history.Op
+	from     [learn.MostClients]uint32 // the nodes at which they were called
+	inFlight []flight                  // requests on their way that nobody waits for
+	trying   int                       // the client that comes at the end; 0: none
 	closed   bool
 	clock    bool             // the time that passes next does so for a client's clock
 	made     map[string]int64 // the acquires that made the nodes of a ZooKeeper
@@ -43,7 +45,7 @@ type flight struct {
 // addFlight: a request of a client's task departs.
 func (r *recorder) addFlight(s *state, m move, again bool) {
 	c := &s.clients[m.client]
-	f := flight{client: int(m.client), request: r.x.automaton.nodes[c.node].slots[m.slot].request, again: again}
+	f := flight{client: int(m.client), request: r.x.automaton.Nodes[c.node].Slots[m.slot].Request, again: again}
 	if r.x.operationOf(c, int(m.slot)) != history.OpNone {
 		f.id = r.open[m.client]
 	}
@@ -57,7 +59,7 @@ func (r *recorder) departs(s *state, client, task int) {
 // takeFlight: a request has arrived.
 func (r *recorder) takeFlight(s sending) flight {
 	i := slices.IndexFunc(r.inFlight, func(f flight) bool {
-		return f.client == s.client && r.x.texts.sameWords(f.request, s.request) && f.ended == s.ended && f.ok == s.ok && f.early == s.early
+		return f.client == s.client && r.x.texts.SameWords(f.request, s.request) && f.ended == s.ended && f.ok == s.ok && f.early == s.early
 	})
 	if i < 0 {
 		return flight{id: r.open[s.client]}
@@ -69,7 +71,7 @@ func (r *recorder) takeFlight(s sending) flight {
 
 func newRecorder(x *explorer) *recorder {
 	return &recorder{x: x, made: map[string]int64{}, trace: &trace.Trace{
-		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: Lease, Skew: duration(x.skew), ClockRate: x.config.ClockRate, Began: base,
+		Lock: x.config.Lock.Name, Clients: x.clients, Servers: x.serverCount, Lease: learn.Lease, Skew: duration(x.skew), ClockRate: x.config.ClockRate, Began: learn.Base,
 	}}
 }
 
@@ -90,7 +92,7 @@ func (r *recorder) complete(s *state, from int) {
 	for i := from; i < len(r.trace.Steps); i++ {
 		step := &r.trace.Steps[i]
 		for k := range x.serverCount {
-			step.After.Keys = append(step.After.Keys, x.servers.states[s.servers[k]].lock)
+			step.After.Keys = append(step.After.Keys, x.servers.States[s.servers[k]].Lock)
 		}
 		for k := range x.clients {
 			step.After.Holds = append(step.After.Holds, s.clients[k].holds())
@@ -110,12 +112,12 @@ func (r *recorder) begin(clients int) {
 func (r *recorder) opens(i int) {
 	card := r.x.config.Lock.Card
 	detail := &history.Detail{
-		Lease: Lease, Contract: card.Declares(), Session: r.x.sessions, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
+		Lease: learn.Lease, Contract: card.Declares(), Session: r.x.sessions, Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
 	}
 	if r.x.serverCount > 1 {
 		detail.Servers = r.x.serverCount
 	}
-	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: r.x.servers.lockKey, Detail: detail})
+	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: r.x.servers.LockKey, Detail: detail})
 }
 
 func (r *recorder) step(s *state, m move) error {
@@ -149,8 +151,8 @@ func (r *recorder) before(s *state, m move) {
 			r.strike(s, m, lossAt(c, m.slot), false)
 			break
 		}
-		q := x.texts.requests[x.automaton.nodes[s.clients[i].node].slots[0].request]
-		r.note(trace.Step{Kind: trace.Expire, Client: i, Server: int(q.server)})
+		q := x.texts.Requests[x.automaton.Nodes[s.clients[i].node].Slots[0].Request]
+		r.note(trace.Step{Kind: trace.Expire, Client: i, Server: int(q.Server)})
 	case moveCut:
 		r.fault(trace.Step{Fault: faults.Partition, Client: i, Server: -1})
 	case moveTwice:
@@ -173,7 +175,7 @@ func (r *recorder) before(s *state, m move) {
 	case moveFail:
 		r.fault(trace.Step{Fault: faults.FailOver, Client: -1, Server: i, Lost: int(m.slot) + 1})
 	case moveTake:
-		reply := x.texts.replies[s.clients[i].replies[m.slot]].replies
+		reply := x.texts.Replies[s.clients[i].replies[m.slot]].Replies
 		r.note(trace.Step{Kind: trace.Reply, Client: i, Reply: reply[len(reply)-1].String(), Beside: m.slot != 0})
 	case moveExpire:
 		r.unanswered(s, m, trace.Expire)
@@ -189,10 +191,10 @@ func (r *recorder) before(s *state, m move) {
 // unanswered records that a task of a client goes on without a reply.
 func (r *recorder) unanswered(s *state, m move, kind trace.Kind) {
 	c := &s.clients[m.client]
-	q := r.x.texts.requests[r.x.automaton.nodes[c.node].slots[m.slot].request]
-	step := trace.Step{Kind: kind, Client: int(m.client), Beside: m.slot != 0, Server: int(q.server)}
+	q := r.x.texts.Requests[r.x.automaton.Nodes[c.node].Slots[m.slot].Request]
+	step := trace.Step{Kind: kind, Client: int(m.client), Beside: m.slot != 0, Server: int(q.Server)}
 	if c.replies[m.slot] == 0 {
-		step.Request = q.commands
+		step.Request = q.Commands
 	}
 	r.note(step)
 }
@@ -222,10 +224,10 @@ func lossAt(c *client, slot uint8) faults.Kind {
 // strike records a fault of a client's request. Only a request that does not reach its server by then is named. unnoticed: the client waits on.
 func (r *recorder) strike(s *state, m move, kind faults.Kind, unnoticed bool) {
 	x, c := r.x, &s.clients[m.client]
-	q := x.texts.requests[x.automaton.nodes[c.node].slots[m.slot].request]
-	step := trace.Step{Fault: kind, Client: int(m.client), Server: int(q.server), Waits: unnoticed, Beside: x.operationOf(c, int(m.slot)) == history.OpNone}
+	q := x.texts.Requests[x.automaton.Nodes[c.node].Slots[m.slot].Request]
+	step := trace.Step{Fault: kind, Client: int(m.client), Server: int(q.Server), Waits: unnoticed, Beside: x.operationOf(c, int(m.slot)) == history.OpNone}
 	if kind == faults.LateRequest {
-		step.Request = q.commands
+		step.Request = q.Commands
 	}
 	r.fault(step)
 }
@@ -282,7 +284,7 @@ func (r *recorder) called(i int, op history.Op) {
 	}
 	r.ids++
 	r.open[i], r.ops[i], r.from[i] = r.ids, op, r.x.judge.s.clients[i].node
-	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: r.x.servers.lockKey, Op: op, ID: r.ids}
+	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: r.x.servers.LockKey, Op: op, ID: r.ids}
 	switch {
 	case waits && r.x.judge.queues:
 		e.Detail = &history.Detail{Bound: longWait}
@@ -308,7 +310,7 @@ func (r *recorder) returned(i int, op history.Op, a history.Answer) {
 		r.note(trace.Step{Kind: trace.Return, Client: i, Op: op, ID: r.open[i], Answer: a, Retries: true})
 		return
 	}
-	e := history.Event{Kind: history.KindReturn, Client: trace.ClientName(i), Lock: r.x.servers.lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
+	e := history.Event{Kind: history.KindReturn, Client: trace.ClientName(i), Lock: r.x.servers.LockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited && a.Outcome == history.OK {
 		e.Valid = history.Declared(a.Valid)
 	}
@@ -324,12 +326,12 @@ func (r *recorder) returned(i int, op history.Op, a history.Answer) {
 
 // learned says whether a client's lock may remember something else than when its operation was called.
 func (r *recorder) learned(i int) bool {
-	before, after := r.x.automaton.nodes[r.from[i]].memory, r.x.automaton.nodes[r.x.judge.s.clients[i].node].memory
+	before, after := r.x.automaton.Nodes[r.from[i]].Memory, r.x.automaton.Nodes[r.x.judge.s.clients[i].node].Memory
 	return before == 0 || before != after
 }
 
 func (r *recorder) notice(i int, n process.Notice) {
-	e := history.Event{Client: trace.ClientName(i), Lock: r.x.servers.lockKey}
+	e := history.Event{Client: trace.ClientName(i), Lock: r.x.servers.LockKey}
 	switch n.Kind {
 	case process.Lost:
 		e.Kind, e.Detail = history.KindLost, &history.Detail{Why: n.Why}
@@ -352,25 +354,25 @@ func (r *recorder) passed(d ms) {
 }
 
 func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
-	q, p := r.x.texts.requests[s.request], r.x.texts.replies[reply].replies
+	q, p := r.x.texts.Requests[s.request], r.x.texts.Replies[reply].Replies
 	c := &history.Command{
-		Server: r.serverName(int(q.server)), Conn: int64(s.client*10 + q.conn + 1), Args: q.commands[len(q.commands)-1],
+		Server: r.serverName(int(q.Server)), Conn: int64(s.client*10 + q.Conn + 1), Args: q.Commands[len(q.Commands)-1],
 		Reply: p[len(p)-1].Recorded(), Sent: r.now, Asked: asked, Late: s.unheard, ReplyDropped: s.unheard,
 	}
 	on := r.x.servers
-	if q.server == process.Resource {
+	if q.Server == process.Resource {
 		on = r.x.resource
 	}
-	named := on.names(q.commands)
+	named := on.Names(q.Commands)
 	if named {
-		c.Changes = []history.Change{{Key: on.lockKey, Before: before, After: after}}
+		c.Changes = []history.Change{{Key: on.LockKey, Before: before, After: after}}
 	}
-	if on.keepers != nil {
-		c.Reply = keeperReply(q.commands[0][0], p[0])
+	if on.Keepers != nil {
+		c.Reply = keeperReply(q.Commands[0][0], p[0])
 	}
-	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(s.client), Lock: r.x.servers.lockKey, Detail: &history.Detail{Command: c}}
+	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(s.client), Lock: r.x.servers.LockKey, Detail: &history.Detail{Command: c}}
 	step := trace.Step{
-		Kind: trace.Serve, Client: s.client, Server: int(q.server), Request: q.commands, Reply: c.Reply,
+		Kind: trace.Serve, Client: s.client, Server: int(q.Server), Request: q.Commands, Reply: c.Reply,
 		Beside: s.op == history.OpNone, Late: s.unheard,
 	}
 	if s.op != history.OpNone {
@@ -384,10 +386,10 @@ func (r *recorder) sent(s sending, reply uint32, before, after history.State) {
 	if s.unheard {
 		step.Kind = trace.Arrive
 	}
-	if on.keepers != nil && q.commands[0][0] == "CREATE" && p[0].Kind != service.Error {
+	if on.Keepers != nil && q.Commands[0][0] == "CREATE" && p[0].Kind != service.Error {
 		r.made[path.Base(p[0].Text)] = e.ID
 	}
-	if named || q.server == process.Resource { // a tap records no other
+	if named || q.Server == process.Resource { // a tap records no other
 		r.event(e)
 	}
 	r.note(step)
@@ -431,7 +433,7 @@ func (r *recorder) trial(s state) error {
 		r.returned(r.trying, history.OpAcquire, history.Answer{Outcome: history.No})
 	}
 	r.complete(&s, from)
-	r.event(history.Event{Kind: history.KindFinal, Lock: r.x.servers.lockKey, Detail: &history.Detail{Value: value}})
+	r.event(history.Event{Kind: history.KindFinal, Lock: r.x.servers.LockKey, Detail: &history.Detail{Value: value}})
 	r.end(value)
 	return nil
 }

@@ -14,12 +14,12 @@ import (
 
 // contacted records a ping of the client that has the lock, and that a session is over.
 func (r *recorder) contacted(i int, over bool) {
-	lock, owner := r.x.servers.headOf(r.x.judge.s.servers[0])
+	lock, owner := r.x.servers.HeadOf(r.x.judge.s.servers[0])
 	switch {
 	case over:
 		r.note(trace.Step{Kind: trace.Notice, Client: i, Text: "its session has expired; it gets another"})
 	case owner == i:
-		key := r.x.servers.lockKey
+		key := r.x.servers.LockKey
 		r.command(i, history.OpNone, 0, &history.Command{Args: []string{"PING", key}, Reply: "OK", Changes: []history.Change{{Key: key, Before: lock, After: lock}}})
 	}
 }
@@ -34,7 +34,7 @@ func (r *recorder) healed(i int) {
 
 // byServer records what the server did to a node: for FIRST, on behalf of the acquire that made it.
 func (r *recorder) byServer(entry string, i int, node string, before, after history.State) {
-	key := r.x.servers.lockKey
+	key := r.x.servers.LockKey
 	c := &history.Command{Args: []string{entry, path.Join(key, node)}, Reply: "OK", Changes: []history.Change{{Key: key, Before: before, After: after}}}
 	text := "the server removes its node " + node + " with its session"
 	op, id := history.OpNone, int64(0)
@@ -50,7 +50,7 @@ func (r *recorder) byServer(entry string, i int, node string, before, after hist
 func (r *recorder) command(i int, op history.Op, id int64, c *history.Command) {
 	c.Server, c.Conn, c.Sent, c.Asked = r.serverName(0), int64(i*10+1), r.now, asked
 	r.event(history.Event{
-		Kind: history.KindCommand, Client: trace.ClientName(i), Lock: r.x.servers.lockKey, Op: op, ID: id, Detail: &history.Detail{Command: c},
+		Kind: history.KindCommand, Client: trace.ClientName(i), Lock: r.x.servers.LockKey, Op: op, ID: id, Detail: &history.Detail{Command: c},
 	})
 }
 
@@ -67,7 +67,7 @@ func keeperReply(name string, r service.Reply) string {
 
 // wakes records the end of a sleep, or that a watched node has changed. That a session has ended is on record.
 func (r *recorder) wakes(s *state, m move) {
-	if r.x.automaton.nodes[s.clients[m.client].node].slots[m.slot].kind != process.Contact {
+	if r.x.automaton.Nodes[s.clients[m.client].node].Slots[m.slot].Kind != process.Contact {
 		r.note(trace.Step{Kind: trace.Wake, Client: int(m.client), Beside: m.slot != 0})
 	}
 }

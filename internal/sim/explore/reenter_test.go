@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -16,7 +18,7 @@ import (
 // uncounted is a lock that its holder can take again, and that forgets that it has: any release frees it.
 func uncounted() impls.Spec {
 	return impls.Spec{
-		Card: impls.Card{Name: "uncounted", Needs: impls.OneServer, Promises: []impls.Promise{impls.Reentrance}},
+		Card: impls.Card{Name: "uncounted", Needs: impls.OneServer, EqualTokens: true, Promises: []impls.Promise{impls.Reentrance}},
 		New:  func(env impls.Env, _ impls.Options) impls.Lock { return &uncountedLock{env: env} },
 	}
 }
@@ -26,18 +28,20 @@ type uncountedLock struct {
 	held bool
 }
 
+func (l *uncountedLock) State() any { return l.held }
+
 func (l *uncountedLock) TryAcquire(ctx context.Context) (bool, error) {
 	if l.held {
 		return true, nil
 	}
-	reply, err := l.env.Server().Do(ctx, "SET", lockKey, "x", "NX", "PX", Lease.Milliseconds())
+	reply, err := l.env.Server().Do(ctx, "SET", learn.LockKey, "x", "NX", "PX", learn.Lease.Milliseconds())
 	l.held = reply == "OK"
 	return l.held, err
 }
 
 func (l *uncountedLock) Release(ctx context.Context) (bool, error) {
 	l.held = false
-	_, err := l.env.Server().Do(ctx, "DEL", lockKey)
+	_, err := l.env.Server().Do(ctx, "DEL", learn.LockKey)
 	return err == nil, err
 }
 

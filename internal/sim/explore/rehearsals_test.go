@@ -13,7 +13,7 @@ import (
 
 // What is known of a client's situation is what a rehearsal would come to now.
 func TestRehearsalsAreTheSameInTheSameSituation(t *testing.T) {
-	onRedis := traits{symmetric: true, reads: true, walls: true, lives: true, nominal: true}
+	onRedis := traits{reads: true, walls: true, lives: true, nominal: true}
 	for _, test := range []struct {
 		lock   string
 		about  traits
@@ -24,7 +24,7 @@ func TestRehearsalsAreTheSameInTheSameSituation(t *testing.T) {
 		{"setnx-expire", onRedis, spend(faults.Restart, faults.ClockJump)},
 		{"watchdog-published", onRedis, spend(faults.Pause, faults.FailOver)},
 		{"redlock", onRedis, spend(faults.ReplyLost, faults.Restart)},
-		{"zookeeper", traits{symmetric: true, nominal: true}, spend(faults.Partition, faults.Crash)},
+		{"zookeeper", traits{nominal: true}, spend(faults.Partition, faults.Crash)},
 	} {
 		t.Run(test.lock, func(t *testing.T) {
 			if test.lock != "setpx-lua-published" && test.lock != "zookeeper" {
@@ -45,11 +45,11 @@ func TestRehearsalsAreTheSameInTheSameSituation(t *testing.T) {
 				x.unpack(&s, &f)
 				for i := range x.clients {
 					c, at := &s.clients[i], x.situation(&s, i)
-					if known := x.rehearsed.late.of(at); known != nil {
+					if known := x.rehearsed.late.Of(at); known != nil {
 						require.Equal(t, x.findMayComeLate(&s, i), *known)
 						late++
 					}
-					if known := x.rehearsed.changes.of(at); known != nil {
+					if known := x.rehearsed.changes.Of(at); known != nil {
 						require.Equal(t, x.findWouldChange(&s, i), *known)
 						changes++
 					}
@@ -60,7 +60,7 @@ func TestRehearsalsAreTheSameInTheSameSituation(t *testing.T) {
 					}
 				}
 			}
-			defer x.automaton.close()
+			defer x.automaton.Close()
 			require.NoError(t, x.search(t.Context()))
 			assert.NotZero(t, late+changes)
 			assert.True(t, !x.reads || instants > 0)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/history"
+
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
 )
@@ -57,74 +57,5 @@ func TestTheJudgesAgreeOnReleasesOfAMajority(t *testing.T) {
 			})
 			assert.NotZero(t, shown)
 		})
-	}
-}
-
-// releasingOn is a judge of a lock on three servers that the first client has on some, and is releasing.
-func releasingOn(servers ...int8) *judge {
-	j := taken(servers...)
-	j.returned(0, history.OpAcquire, history.Answer{Outcome: history.OK})
-	j.called(0, history.OpRelease)
-	return j
-}
-
-// remove is a command that removes what a server has: of the first client's release, or of another client's command.
-func (j *judge) remove(server int8, client int) {
-	op := history.OpRelease
-	if client != 0 {
-		op = history.OpNone
-	}
-	j.commanded(command{sending: sending{client: client, op: op}, effect: history.EffectRemoved, server: server, before: true})
-}
-
-// A release of a majority is a false alarm if it is answered no and has removed the lock itself from as many servers as it needs.
-func TestAReleaseAnsweredNoThatRemovedAMajority(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		servers []int8
-		then    func(*judge)
-		outcome history.Outcome
-		found   anomalies
-	}{
-		"from both":          {[]int8{0, 1}, func(j *judge) { j.remove(0, 0); j.remove(1, 0) }, history.No, falseAlarm},
-		"from two of three":  {[]int8{0, 1, 2}, func(j *judge) { j.remove(0, 0); j.remove(2, 0) }, history.No, falseAlarm},
-		"from all":           {[]int8{0, 1, 2}, func(j *judge) { j.remove(0, 0); j.remove(1, 0); j.remove(2, 0) }, history.No, falseAlarm},
-		"from one of two":    {[]int8{0, 1}, func(j *judge) { j.remove(0, 0) }, history.No, 0},
-		"answered ok":        {[]int8{0, 1}, func(j *judge) { j.remove(0, 0); j.remove(1, 0) }, history.OK, 0},
-		"not known":          {[]int8{0, 1}, func(j *judge) { j.remove(0, 0); j.remove(1, 0) }, history.Unknown, 0},
-		"a stranger removed": {[]int8{0, 1}, func(j *judge) { j.remove(0, 1); j.remove(1, 0) }, history.No, 0},
-		"one server twice": {[]int8{0, 1}, func(j *judge) {
-			j.remove(0, 0)
-			j.commanded(command{
-				sending: sending{client: 0, op: history.OpAcquire, ended: true, ok: true}, effect: history.EffectCreated, server: 0,
-				after: history.State{Type: "string", Value: "v", TTL: 1e9},
-			})
-			j.remove(0, 0)
-		}, history.No, 0},
-		"in doubt before": {[]int8{0, 1}, func(j *judge) { j.doubt(1); j.called(0, history.OpRelease); j.remove(0, 0); j.remove(1, 0) }, history.No, 0},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			j := releasingOn(test.servers...)
-			test.then(j)
-			j.found = 0
-			j.returned(0, history.OpRelease, history.Answer{Outcome: test.outcome})
-			assert.Equal(t, test.found, j.found&falseAlarm)
-			assert.Zero(t, j.s.clients[0].lastRelease)
-		})
-	}
-}
-
-func TestAReleaseAfterTheLeaseIsNoFalseAlarm(t *testing.T) {
-	t.Parallel()
-	for left, found := range map[ms]anomalies{21: falseAlarm, 20: 0} {
-		j := taken(0, 1)
-		j.returned(0, history.OpAcquire, history.Answer{Outcome: history.OK})
-		j.wait(1000 - left)
-		j.called(0, history.OpRelease)
-		j.remove(0, 0)
-		j.remove(1, 0)
-		j.returned(0, history.OpRelease, history.Answer{Outcome: history.No})
-		assert.Equal(t, found, j.found, "%d ms are left", left)
 	}
 }

@@ -1,15 +1,19 @@
 package explore
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/locklab/locklab/internal/sim/learn"
+)
 
 // A refused try is repeated only where it may come to something else. Nothing else does if nothing has changed: neither the servers, nor the
 // time, nor what the lock remembers. Otherwise a lock that counts its refusals could do anything at the next one. A try that takes back what
 // it does to the servers has changed nothing.
 
 const (
-	// mostTries is how often a try is repeated while the lock's memory goes on changing, or cannot be compared. See checkCounting.
+	// mostTries is how often a try is repeated while the lock's State goes on changing.
 	mostTries = 8
-	// mostTriesBeside is the same while a background task runs, if the try may have changed what the lock remembers.
+	// mostTriesBeside is the same where it is not known what the lock keeps, or while a background task runs, if the try may have changed that.
 	mostTriesBeside = 2
 )
 
@@ -20,7 +24,7 @@ const mostTriesInQueue = 2
 // mayReleaseAgain says whether a client may release once more. It need not, so nothing waits for it.
 func (x *explorer) mayReleaseAgain(s *state, i int) bool {
 	c := &s.clients[i]
-	return c.has(unsure) && (c.phase == waiting || c.phase == finished) && x.automaton.nodes[c.node].idle
+	return c.has(unsure) && (c.phase == waiting || c.phase == finished) && x.automaton.Nodes[c.node].Idle
 }
 
 // retries lets a client whose try was refused try again, unless the next try would be the same. The try was called at the node from.
@@ -30,12 +34,12 @@ func (x *explorer) retries(s *state, i int, from uint32) {
 		c.tries = 0
 		return
 	}
-	before, after := &x.automaton.nodes[from], &x.automaton.nodes[c.node]
+	before, after := &x.automaton.Nodes[from], &x.automaton.Nodes[c.node]
 	if x.sessions {
 		x.retriesInQueue(s, i)
 		return
 	}
-	if from == c.node || before.memory != 0 && before.memory == after.memory && x.sameTokens(s, i, before.own, after.own) {
+	if from == c.node || before.Memory != 0 && before.Memory == after.Memory && x.sameTokens(s, i, before.Own, after.Own) {
 		c.tries = 0
 		if x.wouldChange(s, i) {
 			c.clear(futile)
@@ -44,12 +48,10 @@ func (x *explorer) retries(s *state, i int, from uint32) {
 	}
 	c.tries++
 	switch {
-	case after.tasks > 0 && c.tries >= mostTriesBeside:
+	case (after.Tasks > 0 || !x.automaton.Manner.Declares) && c.tries >= mostTriesBeside:
 		x.result.Tired = true
-		x.tiredAt[c.node] = true
 	case c.tries >= mostTries:
 		x.result.Counting = true
-		x.counting[c.node] = true
 	default:
 		c.clear(futile)
 		return
@@ -75,19 +77,19 @@ func (x *explorer) retriesInQueue(s *state, i int) {
 // isTired says whether a client of a ZooKeeper waits for what its tries have left to a background task: it does not try again before that is done.
 func (x *explorer) isTired(s *state, i int) bool {
 	c := &s.clients[i]
-	return c.phase == waiting && x.automaton.nodes[c.node].tasks > 0 && x.automaton.nodes[c.node].idle
+	return c.phase == waiting && x.automaton.Nodes[c.node].Tasks > 0 && x.automaton.Nodes[c.node].Idle
 }
 
 // wouldChange says whether a client's next try would leave the servers otherwise than they are, or take the lock, if it were made at once.
 func (x *explorer) wouldChange(s *state, i int) bool {
-	if x.automaton.aside {
+	if x.automaton.Aside {
 		return false
 	}
-	return x.rehearsed.changes.once(x.situation(s, i), func() bool { return x.findWouldChange(s, i) })
+	return x.rehearsed.changes.Once(x.situation(s, i), func() bool { return x.findWouldChange(s, i) })
 }
 
 func (x *explorer) findWouldChange(s *state, i int) bool {
-	r := x.rehearse(s, i, func(*state, []input) {})
+	r := x.rehearse(s, i, func(*state, []learn.Input) {})
 	return r.after.servers != s.servers || r.after.clients[i].phase == holding
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
@@ -17,6 +19,15 @@ type scripted struct {
 	code int
 	n    int
 	t    time.Time
+}
+
+const (
+	compareAndDelete = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`
+	compareAndExpire = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2]) end return 0`
+)
+
+func (l *scripted) do(ctx context.Context, args ...any) (any, error) {
+	return l.env.Server().Do(ctx, args...)
 }
 
 // step is an operation of a scripted lock.
@@ -64,7 +75,7 @@ func script(try, release step) func(plain) impls.Lock {
 }
 
 func (l *plain) del(ctx context.Context) (bool, error) {
-	n, err := l.env.Server().Do(ctx, "DEL", lockKey)
+	n, err := l.env.Server().Do(ctx, "DEL", learn.LockKey)
 	return n == int64(1), err
 }
 
@@ -80,7 +91,7 @@ var scriptedStrangers = []strange{
 			return ok, err
 		}
 		a := l.env.Now()
-		if _, err := l.env.Server().Do(ctx, "GET", lockKey); err != nil {
+		if _, err := l.env.Server().Do(ctx, "GET", learn.LockKey); err != nil {
 			return false, err
 		}
 		b := l.env.Now()
@@ -100,7 +111,7 @@ var scriptedStrangers = []strange{
 		return ok, err
 	}, func(l *scripted, ctx context.Context) (bool, error) {
 		late := l.between(l.env.Now().Sub(l.t), 1.4, 1.6)
-		v, err := l.env.Server().Do(ctx, "GET", lockKey)
+		v, err := l.env.Server().Do(ctx, "GET", learn.LockKey)
 		if err != nil {
 			return false, err
 		}
@@ -118,27 +129,27 @@ var scriptedStrangers = []strange{
 		})
 		return ok, err
 	})},
-	{name: "a queue in a sorted set, whose ties tokens decide", clients: 2, faults: []faults.Kind{faults.ClockAhead}, only: holders, made: script(func(l *scripted, ctx context.Context) (bool, error) {
+	{name: "a queue in a sorted set, whose ties tokens decide", ordered: true, clients: 2, faults: []faults.Kind{faults.ClockAhead}, only: holders, made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		mine := l.env.Token()
 		l.value = mine
-		if _, err := l.env.Server().Do(ctx, "ZADD", lockKey, l.env.Now().UnixMilli(), mine); err != nil {
+		if _, err := l.env.Server().Do(ctx, "ZADD", learn.LockKey, l.env.Now().UnixMilli(), mine); err != nil {
 			return false, err
 		}
-		r, err := l.env.Server().Do(ctx, "ZRANK", lockKey, mine)
+		r, err := l.env.Server().Do(ctx, "ZRANK", learn.LockKey, mine)
 		if r == int64(0) {
 			return true, nil
 		}
 		if err == nil {
-			_, err = l.env.Server().Do(ctx, "ZREM", lockKey, mine)
+			_, err = l.env.Server().Do(ctx, "ZREM", learn.LockKey, mine)
 		}
 		return false, err
 	}, func(l *scripted, ctx context.Context) (bool, error) {
-		n, err := l.env.Server().Do(ctx, "ZREM", lockKey, l.value)
+		n, err := l.env.Server().Do(ctx, "ZREM", learn.LockKey, l.value)
 		return n == int64(1), err
 	})},
-	{name: "a script gives it to the smaller token", faults: []faults.Kind{}, only: overwrites, made: script(func(l *scripted, ctx context.Context) (bool, error) {
+	{name: "a script gives it to the smaller token", ordered: true, faults: []faults.Kind{}, only: overwrites, made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		mine := l.env.Token()
-		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: `local v = redis.call("GET", KEYS[1]); if not v or ARGV[1] < v then redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2]) return 1 end return 0`}, []string{lockKey}, mine, l.lease.Milliseconds())
+		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: `local v = redis.call("GET", KEYS[1]); if not v or ARGV[1] < v then redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2]) return 1 end return 0`}, []string{learn.LockKey}, mine, l.lease.Milliseconds())
 		if n == int64(1) {
 			l.value = mine
 		}
@@ -159,7 +170,7 @@ var scriptedStrangers = []strange{
 		if ok || err != nil {
 			return ok, err
 		}
-		n, err := l.env.Server().Do(ctx, "PTTL", lockKey)
+		n, err := l.env.Server().Do(ctx, "PTTL", learn.LockKey)
 		if err != nil {
 			return false, err
 		}
@@ -187,18 +198,18 @@ var scriptedStrangers = []strange{
 		return ok, err
 	}, nil)},
 	{name: "sets, waits, and looks again, and a client pauses", faults: []faults.Kind{faults.Pause}, only: holders, made: script(func(l *scripted, ctx context.Context) (bool, error) {
-		v, err := l.env.Server().Do(ctx, "GET", lockKey)
+		v, err := l.env.Server().Do(ctx, "GET", learn.LockKey)
 		if err != nil || v != nil {
 			return false, err
 		}
 		mine := l.env.Token()
-		if _, err := l.set(ctx, l.env.Server(), lockKey, mine); err != nil {
+		if _, err := l.set(ctx, l.env.Server(), learn.LockKey, mine); err != nil {
 			return false, err
 		}
 		if err := l.env.Sleep(ctx, l.lease/12); err != nil {
 			return false, err
 		}
-		v, err = l.env.Server().Do(ctx, "GET", lockKey)
+		v, err = l.env.Server().Do(ctx, "GET", learn.LockKey)
 		return v == mine, err
 	}, nil)},
 	{name: "goes on after its release, until the lease ends", rounds: 2, only: holders, made: script(func(l *scripted, ctx context.Context) (bool, error) {
@@ -214,11 +225,11 @@ var scriptedStrangers = []strange{
 	{name: "watches another key", faults: []faults.Kind{}, only: holders, made: script(func(l *scripted, ctx context.Context) (held bool, err error) {
 		mine := l.env.Token()
 		err = l.env.Server().Watch(ctx, []string{"other"}, func(tx impls.Tx) error {
-			v, err := tx.Do(ctx, "GET", lockKey)
+			v, err := tx.Do(ctx, "GET", learn.LockKey)
 			if err != nil || v != nil {
 				return err
 			}
-			_, held, err = tx.Exec(ctx, impls.Command{"SET", lockKey, mine, "PX", l.lease.Milliseconds()})
+			_, held, err = tx.Exec(ctx, impls.Command{"SET", learn.LockKey, mine, "PX", l.lease.Milliseconds()})
 			return err
 		})
 		if held {
@@ -228,14 +239,14 @@ var scriptedStrangers = []strange{
 	}, nil)},
 	{name: "deletes the field of a hash, whoever's it is", faults: []faults.Kind{faults.Pause}, only: []checker.Name{checker.WrongfulDelete, checker.DoubleHolder}, made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		mine := l.env.Token()
-		n, err := l.env.Server().Do(ctx, "HSETNX", lockKey, "owner", mine)
+		n, err := l.env.Server().Do(ctx, "HSETNX", learn.LockKey, "owner", mine)
 		if n == int64(1) {
 			l.value = mine
-			_, err = l.env.Server().Do(ctx, "PEXPIRE", lockKey, l.lease.Milliseconds())
+			_, err = l.env.Server().Do(ctx, "PEXPIRE", learn.LockKey, l.lease.Milliseconds())
 		}
 		return n == int64(1), err
 	}, func(l *scripted, ctx context.Context) (bool, error) {
-		n, err := l.env.Server().Do(ctx, "HDEL", lockKey, "owner")
+		n, err := l.env.Server().Do(ctx, "HDEL", learn.LockKey, "owner")
 		return n == int64(1), err
 	})},
 	{name: "takes over after two lost replies", rounds: 1, faults: []faults.Kind{faults.ReplyLost, faults.ReplyLost}, only: overwrites, made: script(func(l *scripted, ctx context.Context) (bool, error) {
@@ -256,7 +267,7 @@ var scriptedStrangers = []strange{
 					if l.env.Sleep(ctx, l.lease/3) != nil {
 						return
 					}
-					_, _ = l.env.Server().Do(ctx, "PEXPIRE", lockKey, l.lease.Milliseconds())
+					_, _ = l.env.Server().Do(ctx, "PEXPIRE", learn.LockKey, l.lease.Milliseconds())
 				}
 			})
 		}
@@ -264,7 +275,7 @@ var scriptedStrangers = []strange{
 	}, nil)},
 	{name: "replaces the value, and puts it back", faults: []faults.Kind{}, only: []checker.Name{checker.Overwrite, checker.DoubleHolder, checker.WrongfulDelete}, made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		mine := l.env.Token()
-		v, err := l.env.Server().Do(ctx, "GETSET", lockKey, mine)
+		v, err := l.env.Server().Do(ctx, "GETSET", learn.LockKey, mine)
 		if err != nil {
 			return false, err
 		}
@@ -272,68 +283,68 @@ var scriptedStrangers = []strange{
 			l.value = mine
 			return true, nil
 		}
-		_, err = l.env.Server().Do(ctx, "SET", lockKey, v)
+		_, err = l.env.Server().Do(ctx, "SET", learn.LockKey, v)
 		return false, err
 	}, nil)},
 	{name: "a bit, and requests come twice", faults: []faults.Kind{faults.Duplicate}, rounds: 2, only: []checker.Name{checker.WrongfulDelete, checker.DoubleHolder, checker.Overwrite}, made: script(func(l *scripted, ctx context.Context) (bool, error) {
-		n, err := l.env.Server().Do(ctx, "SETBIT", lockKey, 0, 1)
+		n, err := l.env.Server().Do(ctx, "SETBIT", learn.LockKey, 0, 1)
 		return n == int64(0), err
 	}, func(l *scripted, ctx context.Context) (bool, error) {
-		n, err := l.env.Server().Do(ctx, "SETBIT", lockKey, 0, 0)
+		n, err := l.env.Server().Do(ctx, "SETBIT", learn.LockKey, 0, 0)
 		return n == int64(1), err
 	})},
 	{name: "sets, waits, and looks again", holds: true, faults: []faults.Kind{}, only: holders, made: script(func(l *scripted, ctx context.Context) (bool, error) {
-		v, err := l.env.Server().Do(ctx, "GET", lockKey)
+		v, err := l.env.Server().Do(ctx, "GET", learn.LockKey)
 		if err != nil || v != nil {
 			return false, err
 		}
 		mine := l.env.Token()
-		if _, err := l.set(ctx, l.env.Server(), lockKey, mine); err != nil {
+		if _, err := l.set(ctx, l.env.Server(), learn.LockKey, mine); err != nil {
 			return false, err
 		}
 		if err := l.env.Sleep(ctx, l.lease/12); err != nil {
 			return false, err
 		}
-		v, err = l.env.Server().Do(ctx, "GET", lockKey)
+		v, err = l.env.Server().Do(ctx, "GET", learn.LockKey)
 		return v == mine, err
 	}, nil)},
 	{name: "counts up and down", holds: true, faults: []faults.Kind{}, only: holders, made: script(func(l *scripted, ctx context.Context) (bool, error) {
-		n, err := l.env.Server().Do(ctx, "INCR", lockKey)
+		n, err := l.env.Server().Do(ctx, "INCR", learn.LockKey)
 		if err != nil || n == int64(1) {
 			return err == nil, err
 		}
-		_, err = l.env.Server().Do(ctx, "DECR", lockKey)
+		_, err = l.env.Server().Do(ctx, "DECR", learn.LockKey)
 		return false, err
 	}, func(l *scripted, ctx context.Context) (bool, error) {
-		_, err := l.env.Server().Do(ctx, "DECR", lockKey)
+		_, err := l.env.Server().Do(ctx, "DECR", learn.LockKey)
 		return err == nil, err
 	})},
 	{name: "the only member of a set", faults: []faults.Kind{}, only: holders, holds: true, made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		mine := l.env.Token()
 		l.value = mine
-		if _, err := l.env.Server().Do(ctx, "SADD", lockKey, mine); err != nil {
+		if _, err := l.env.Server().Do(ctx, "SADD", learn.LockKey, mine); err != nil {
 			return false, err
 		}
-		n, err := l.env.Server().Do(ctx, "SCARD", lockKey)
+		n, err := l.env.Server().Do(ctx, "SCARD", learn.LockKey)
 		if n == int64(1) {
 			return true, nil
 		}
 		if err == nil {
-			_, err = l.env.Server().Do(ctx, "SREM", lockKey, mine)
+			_, err = l.env.Server().Do(ctx, "SREM", learn.LockKey, mine)
 		}
 		return false, err
 	}, func(l *scripted, ctx context.Context) (bool, error) {
-		n, err := l.env.Server().Do(ctx, "SREM", lockKey, l.value)
+		n, err := l.env.Server().Do(ctx, "SREM", learn.LockKey, l.value)
 		return n == int64(1), err
 	})},
 	{name: "watches its key", holds: true, faults: []faults.Kind{faults.Crash}, made: script(func(l *scripted, ctx context.Context) (held bool, err error) {
 		mine := l.env.Token()
-		err = l.env.Server().Watch(ctx, []string{lockKey}, func(tx impls.Tx) error {
-			v, err := tx.Do(ctx, "GET", lockKey)
+		err = l.env.Server().Watch(ctx, []string{learn.LockKey}, func(tx impls.Tx) error {
+			v, err := tx.Do(ctx, "GET", learn.LockKey)
 			if err != nil || v != nil {
 				return err
 			}
-			_, held, err = tx.Exec(ctx, impls.Command{"SET", lockKey, mine, "PX", l.lease.Milliseconds()})
+			_, held, err = tx.Exec(ctx, impls.Command{"SET", learn.LockKey, mine, "PX", l.lease.Milliseconds()})
 			return err
 		})
 		if held {
@@ -344,14 +355,14 @@ var scriptedStrangers = []strange{
 	{name: "the only element of a list", faults: []faults.Kind{}, only: holders, holds: true, made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		mine := l.env.Token()
 		l.value = mine
-		n, err := l.env.Server().Do(ctx, "RPUSH", lockKey, mine)
+		n, err := l.env.Server().Do(ctx, "RPUSH", learn.LockKey, mine)
 		if err != nil || n == int64(1) {
 			return err == nil, err
 		}
-		_, err = l.env.Server().Do(ctx, "LREM", lockKey, 1, mine)
+		_, err = l.env.Server().Do(ctx, "LREM", learn.LockKey, 1, mine)
 		return false, err
 	}, func(l *scripted, ctx context.Context) (bool, error) {
-		n, err := l.env.Server().Do(ctx, "LREM", lockKey, 1, l.value)
+		n, err := l.env.Server().Do(ctx, "LREM", learn.LockKey, 1, l.value)
 		return n == int64(1), err
 	})},
 	{name: "sleeps between three tries", holds: true, faults: []faults.Kind{faults.Crash}, made: script(func(l *scripted, ctx context.Context) (bool, error) {

@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 )
@@ -125,7 +127,7 @@ func (e *expansion) expand(number uint32, f *form) error {
 
 // missesClock says whether the lock has turned out to read a clock that the search has left out.
 func (x *explorer) missesClock() bool {
-	return x.automaton.reads && !x.reads || x.automaton.told && !x.told || x.automaton.walls && !x.walls && x.allowed[stepAhead]+x.allowed[stepBack] > 0
+	return x.automaton.Reads && !x.reads || x.automaton.Told && !x.told || x.automaton.Walls && !x.walls && x.allowed[stepAhead]+x.allowed[stepBack] > 0
 }
 
 // take makes a move from the state that has a number and a form.
@@ -134,8 +136,8 @@ func (e *expansion) take(m move, number uint32, f *form) error {
 	e.next = e.s
 	x.judge.found = 0
 	switch err := x.apply(&e.next, m); {
-	case errors.Is(err, errTokens):
-		x.cut = errTokens
+	case errors.Is(err, learn.ErrTokens):
+		x.cut = learn.ErrTokens
 		return nil
 	case err != nil:
 		return err
@@ -227,7 +229,7 @@ func (x *explorer) concludeExcused() error {
 // on.
 func (x *explorer) conclude(faults, steps int) (bool, error) {
 	for list := x.findings[faults]; len(list) > 0 && list[0].steps <= steps; list = x.findings[faults] {
-		if err := cmp.Or(x.asked(), x.automaton.verify()); err != nil {
+		if err := cmp.Or(x.asked(), x.automaton.Verify()); err != nil {
 			return false, err // a trace of what a lock does not do could not even be recorded
 		}
 		found, err := x.trace(list[0])
@@ -281,12 +283,11 @@ func (x *explorer) finish(err error) error {
 		}
 	}
 	x.result.Progress = x.progress(x.result.Faults, x.result.Steps)
-	x.result.Learned, x.result.Nodes = x.automaton.steps, len(x.automaton.nodes)
+	x.result.Learned, x.result.Nodes = x.automaton.Steps, len(x.automaton.Nodes)
 	x.result.Longest, x.result.Coverage = x.longest, x.judge.coverage.words()
-	x.result.Symmetric, x.result.Unjudged = len(x.texts.orders) > 1, x.judge.unjudged().names()
-	x.result.Unmerged = x.automaton.unmerged
+	x.result.Symmetric, x.result.Unjudged = len(x.texts.Orders) > 1, x.judge.unjudged().names()
 	x.result.Sessions, x.result.Uncalled = x.sessions, x.uncalled()
-	x.result.Unnamed = !x.servers.seen && x.config.Lock.Needs != impls.NoServer
+	x.result.Unnamed = !x.servers.Seen && x.config.Lock.Needs != impls.NoServer
 	if x.beyond || (x.reads || x.told) && x.result.Found == nil { // who reads a clock may compare with any time
 		x.result.Horizon = duration(maxPass)
 		if x.timed {

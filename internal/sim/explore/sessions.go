@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/internal/sim/process"
 )
 
@@ -23,19 +25,19 @@ type session struct {
 }
 
 // pingEvery is how often a library makes contact at least.
-const pingEvery = ms(Lease/time.Millisecond) / 3
+const pingEvery = ms(learn.Lease/time.Millisecond) / 3
 
 // lasts is how long the client's session lasts at least, as its library knows.
-func (c *client) lasts() ms { return ms(Lease/time.Millisecond) - c.silence }
+func (c *client) lasts() ms { return ms(learn.Lease/time.Millisecond) - c.silence }
 
 // isOver says whether the session of a client has ended on the server.
 func (x *explorer) isOver(s *state, i int) bool {
-	return x.sessions && x.servers.states[s.servers[0]].kept.left[i] == 0
+	return x.sessions && x.servers.States[s.servers[0]].Kept.Left[i] == 0
 }
 
 // spared are the clients that are neither dead, paused nor cut off, so that their sessions last.
 func (x *explorer) spared(s *state) uint8 {
-	all := uint8(1<<mostClients - 1)
+	all := uint8(1<<learn.MostClients - 1)
 	for i := range x.clients {
 		if c := &s.clients[i]; c.phase == crashed || c.has(asleep) || c.cut {
 			all &^= 1 << i
@@ -47,17 +49,17 @@ func (x *explorer) spared(s *state) uint8 {
 // isBehind says whether a request cannot be carried out yet: the session is over and there is no other, or one of its client's is on its way before it.
 func (x *explorer) isBehind(s *state, m move) bool {
 	c := &s.clients[m.client]
-	if x.automaton.nodes[c.node].slots[m.slot].server == process.Resource {
+	if x.automaton.Nodes[c.node].Slots[m.slot].Server == process.Resource {
 		return false
 	}
 	return x.isOver(s, int(m.client)) || slices.ContainsFunc(c.travel[:], func(r uint32) bool {
-		return r&surely != 0 && x.texts.requests[r&travelAll].server != process.Resource
+		return r&surely != 0 && x.texts.Requests[r&travelAll].Server != process.Resource
 	})
 }
 
 // sessionEnds are the next moments at which sessions end of clients that are dead, paused or cut off, or may be paused.
 func (x *explorer) sessionEnds(s *state, expiry *ms) {
-	for i, left := range x.servers.states[s.servers[0]].kept.left[:x.clients] {
+	for i, left := range x.servers.States[s.servers[0]].Kept.Left[:x.clients] {
 		if c := &s.clients[i]; c.phase == crashed || c.has(asleep) || c.cut || x.canSpend(s, pause) {
 			sooner(expiry, left)
 		}
@@ -88,7 +90,7 @@ func (x *explorer) passSessions(s *state, d ms) error {
 			default:
 				x.ageDeclaration(c, part)
 				x.dropLate(c)
-				if x.watcher != nil && x.automaton.nodes[c.node].listens {
+				if x.watcher != nil && x.automaton.Nodes[c.node].Listens {
 					x.watcher.contacted(i, false)
 				}
 				if err := x.prolonged(s, i); err != nil {
@@ -103,7 +105,7 @@ func (x *explorer) passSessions(s *state, d ms) error {
 // tells says whether some client that makes contact has a hold that ends by what it has declared.
 func (x *explorer) tells(s *state, spared uint8) bool {
 	for i := range x.clients {
-		if c := &s.clients[i]; spared&(1<<i) != 0 && c.has(on) && c.ends != never && x.automaton.nodes[c.node].listens {
+		if c := &s.clients[i]; spared&(1<<i) != 0 && c.has(on) && c.ends != never && x.automaton.Nodes[c.node].Listens {
 			return true
 		}
 	}
@@ -113,11 +115,11 @@ func (x *explorer) tells(s *state, spared uint8) bool {
 // lapse lets time pass for the server, and takes in whose sessions end.
 func (x *explorer) lapse(s *state, d ms, spared uint8) {
 	before := s.servers[0]
-	done := x.servers.lapse(before, d, spared)
-	s.servers[0] = done.next
-	was, owner := x.servers.headOf(before)
+	done := x.servers.Lapse(before, d, spared)
+	s.servers[0] = done.Next
+	was, owner := x.servers.HeadOf(before)
 	for i := range x.clients {
-		if x.servers.states[before].kept.left[i] == 0 || !x.isOver(s, i) {
+		if x.servers.States[before].Kept.Left[i] == 0 || !x.isOver(s, i) {
 			continue
 		}
 		c := &s.clients[i]
@@ -127,11 +129,11 @@ func (x *explorer) lapse(s *state, d ms, spared uint8) {
 			x.tearSession(c)
 		}
 		c.makers = makers{}
-		for _, name := range slices.Backward(x.servers.nodesOf(before, i)) {
+		for _, name := range slices.Backward(x.servers.NodesOf(before, i)) {
 			x.expired(i, name, was, owner)
 		}
 	}
-	x.deliver(s, done.events)
+	x.deliver(s, done.Events)
 	x.handOver(s, was)
 	x.lockChanged(s, before)
 }
@@ -139,7 +141,7 @@ func (x *explorer) lapse(s *state, d ms, spared uint8) {
 // tearSession: what a client waits for will not come, and what it has sent will not be carried out, because its session is over.
 func (x *explorer) tearSession(c *client) {
 	for k, r := range c.travel {
-		if r != 0 && x.texts.requests[r&travelAll].server != process.Resource {
+		if r != 0 && x.texts.Requests[r&travelAll].Server != process.Resource {
 			c.forget(k)
 		}
 	}
@@ -147,9 +149,9 @@ func (x *explorer) tearSession(c *client) {
 	if c.phase == crashed {
 		return
 	}
-	n := &x.automaton.nodes[c.node]
-	for k, sl := range n.slots[:n.tasks] {
-		if sl.kind == process.Request && sl.server != process.Resource && c.replies[k] == 0 {
+	n := &x.automaton.Nodes[c.node]
+	for k, sl := range n.Slots[:n.Tasks] {
+		if sl.Kind == process.Request && sl.Server != process.Resource && c.replies[k] == 0 {
 			c.torn |= 1 << k
 		}
 	}
@@ -158,7 +160,7 @@ func (x *explorer) tearSession(c *client) {
 // dropLate: a client that connects again has the server refuse what comes by an earlier connection.
 func (x *explorer) dropLate(c *client) {
 	for k, r := range c.travel {
-		if r != 0 && r&surely == 0 && x.texts.requests[r&travelAll].server != process.Resource {
+		if r != 0 && r&surely == 0 && x.texts.Requests[r&travelAll].Server != process.Resource {
 			c.forget(k)
 		}
 	}
@@ -168,12 +170,12 @@ func (x *explorer) dropLate(c *client) {
 // contact has the library of a client make contact after a pause or a partition.
 func (x *explorer) contact(s *state, i int) error {
 	c := &s.clients[i]
-	over, request := x.isOver(s, i), x.servers.ping
+	over, request := x.isOver(s, i), x.servers.Ping
 	if over {
-		request = x.servers.open
+		request = x.servers.Open
 	}
 	before := s.servers[0]
-	s.servers[0] = x.servers.serve(before, request, i).next
+	s.servers[0] = x.servers.Serve(before, request, i).Next
 	c.silence = 0
 	x.dropLate(c)
 	if x.watcher != nil {
@@ -183,9 +185,9 @@ func (x *explorer) contact(s *state, i int) error {
 		return x.prolonged(s, i)
 	}
 	c.life++
-	n := &x.automaton.nodes[c.node]
-	for k, sl := range n.slots[:n.tasks] {
-		if sl.kind == process.Contact || sl.kind == process.Message || x.watched(c, k) != "" {
+	n := &x.automaton.Nodes[c.node]
+	for k, sl := range n.Slots[:n.Tasks] {
+		if sl.Kind == process.Contact || sl.Kind == process.Message || x.watched(c, k) != "" {
 			c.come |= 1 << k
 		}
 	}
@@ -195,18 +197,18 @@ func (x *explorer) contact(s *state, i int) error {
 // prolonged gives those tasks of a client something that wait for contact.
 func (x *explorer) prolonged(s *state, i int) error {
 	c := &s.clients[i]
-	n := &x.automaton.nodes[c.node]
-	if !n.listens {
+	n := &x.automaton.Nodes[c.node]
+	if !n.Listens {
 		return nil
 	}
-	if _, owner := x.servers.headOf(s.servers[0]); owner == i && c.has(on) {
+	if _, owner := x.servers.HeadOf(s.servers[0]); owner == i && c.has(on) {
 		c.from = 0 // it is on record
 	}
-	for k, sl := range n.slots[:n.tasks] {
-		if sl.kind != process.Contact || c.come&(1<<k) != 0 {
+	for k, sl := range n.Slots[:n.Tasks] {
+		if sl.Kind != process.Contact || c.come&(1<<k) != 0 {
 			continue
 		}
-		if err := x.give(s, i, input{inputWake, uint8(k), 0}); err != nil {
+		if err := x.give(s, i, learn.Input{Kind: learn.InputWake, Slot: uint8(k), Arg: 0}); err != nil {
 			return err
 		}
 	}
@@ -217,11 +219,7 @@ func (x *explorer) prolonged(s *state, i int) error {
 // has the lock.
 func (x *explorer) ageDeclaration(c *client, d ms) {
 	if x.followsDeclarations(c) && c.phase != acquiring && !c.repliedBeside() {
-		most := x.lease
-		if x.judge.declares {
-			most = x.horizon
-		}
-		c.ageFrom(d, most, x.sessions)
+		c.ageFrom(d, x.lease, x.sessions)
 	}
 }
 
@@ -237,43 +235,39 @@ func (c *client) ageFrom(d, most ms, session bool) {
 func aged(age, d, most ms) ms { return max(age, min(age+d, most)) }
 
 // hears says whether an input, at a node, is a reply to a request that names the lock.
-func (x *explorer) hears(at uint32, in input) bool {
-	r := &x.texts.requests[x.automaton.nodes[at].slots[in.slot].request]
-	return in.kind == inputReply && r.server != process.Resource && x.servers.names(r.commands)
+func (x *explorer) hears(at uint32, in learn.Input) bool {
+	r := &x.texts.Requests[x.automaton.Nodes[at].Slots[in.Slot].Request]
+	return in.Kind == learn.InputReply && r.Server != process.Resource && x.servers.Names(r.Commands)
 }
 
 // followsDeclarations says whether a background task of a client may declare something by which its hold counts from an earlier reply.
 func (x *explorer) followsDeclarations(c *client) bool {
-	n := &x.automaton.nodes[c.node]
-	return c.has(on) && (n.listens || x.judge.declares && n.tasks > 1)
+	return c.has(on) && x.automaton.Nodes[c.node].Listens
 }
 
 // watched is the path of the node that a task watches: it waits for the event, or for the reply to the request that has set the watch.
 func (x *explorer) watched(c *client, slot int) string {
-	sl := x.automaton.nodes[c.node].slots[slot]
-	if sl.kind != process.Message && (sl.kind != process.Request || sl.server == process.Resource || c.replies[slot] == 0) {
+	sl := x.automaton.Nodes[c.node].Slots[slot]
+	if sl.Kind != process.Message && (sl.Kind != process.Request || sl.Server == process.Resource || c.replies[slot] == 0) {
 		return ""
 	}
-	words := x.texts.requests[sl.request].commands[0]
-	if words[0] != watchWord && (words[0] != "EXISTS" || len(words) < 3) {
+	words := x.texts.Requests[sl.Request].Commands[0]
+	if words[0] != learn.WatchWord && (words[0] != "EXISTS" || len(words) < 3) {
 		return ""
 	}
 	return words[1]
 }
 
-// watchWord begins what stands for the wait for a watch, as a request: the path of its node.
-const watchWord = "WATCH"
-
 // deliver brings events to the clients.
 func (x *explorer) deliver(s *state, number uint16) {
-	for _, e := range x.servers.events[number] {
-		c := &s.clients[e.client]
-		if int(e.client) >= x.clients || c.phase == crashed || e.path == "" {
+	for _, e := range x.servers.Events[number] {
+		c := &s.clients[e.Client]
+		if int(e.Client) >= x.clients || c.phase == crashed || e.Path == "" {
 			continue
 		}
-		for k := range x.automaton.nodes[c.node].tasks {
+		for k := range x.automaton.Nodes[c.node].Tasks {
 			switch {
-			case x.watched(c, k) != e.path:
+			case x.watched(c, k) != e.Path:
 			case c.cut:
 				c.unheard |= 1 << k
 			default:
@@ -284,32 +278,32 @@ func (x *explorer) deliver(s *state, number uint16) {
 }
 
 // settleEvents: the tasks of a client wait for something else after a transition.
-func (c *client) settleEvents(t *transition, to *node) {
-	for k, sl := range to.slots {
+func (c *client) settleEvents(t *learn.Transition, to *learn.Node) {
+	for k, sl := range to.Slots {
 		bit := uint8(1) << k
-		switch fresh := t.fresh&bit != 0; {
-		case sl.kind == process.Contact && fresh:
+		switch fresh := t.Fresh&bit != 0; {
+		case sl.Kind == process.Contact && fresh:
 			c.come, c.unheard = c.come&^bit, c.unheard&^bit
-			if uint8(sl.server) != c.life {
+			if uint8(sl.Server) != c.life {
 				c.come |= bit
 			}
-		case sl.kind == 0, fresh && sl.kind != process.Message:
+		case sl.Kind == 0, fresh && sl.Kind != process.Message:
 			c.come, c.unheard = c.come&^bit, c.unheard&^bit
 		}
 	}
 }
 
 // awaitWatches: tasks of a client begin to wait for a watch that they have set before something else, so that its event may have come meanwhile.
-func (x *explorer) awaitWatches(s *state, i int, from uint32, t *transition) {
-	c, before := &s.clients[i], &x.automaton.nodes[from]
-	for k, sl := range x.automaton.nodes[t.to].slots {
+func (x *explorer) awaitWatches(s *state, i int, from uint32, t *learn.Transition) {
+	c, before := &s.clients[i], &x.automaton.Nodes[from]
+	for k, sl := range x.automaton.Nodes[t.To].Slots {
 		bit := uint8(1) << k
-		if sl.kind != process.Message || t.fresh&bit == 0 || before.slots[k].sets(x.texts, sl) {
+		if sl.Kind != process.Message || t.Fresh&bit == 0 || before.Slots[k].Sets(x.texts, sl) {
 			continue
 		}
 		c.come, c.unheard = c.come&^bit, c.unheard&^bit
-		switch words := x.texts.requests[sl.request].commands[0]; {
-		case x.isOver(s, i) || x.servers.watchesNode(s.servers[0], i, words[1]):
+		switch words := x.texts.Requests[sl.Request].Commands[0]; {
+		case x.isOver(s, i) || x.servers.WatchesNode(s.servers[0], i, words[1]):
 		case c.cut:
 			c.unheard |= bit
 		default:
@@ -318,19 +312,10 @@ func (x *explorer) awaitWatches(s *state, i int, from uint32, t *transition) {
 	}
 }
 
-// sets says whether a task has waited for the reply to the request by which it sets the watch that it waits for next.
-func (sl slot) sets(texts *texts, next slot) bool {
-	if sl.kind != process.Request || sl.request == 0 {
-		return false
-	}
-	words := texts.requests[sl.request].commands[0]
-	return words[0] == "EXISTS" && words[1] == texts.requests[next.request].commands[0][1]
-}
-
 // eventInput is what a task gets whose event has come.
-func eventInput(sl slot, k uint8) input {
-	if sl.kind == process.Contact {
-		return input{inputLost, k, 0}
+func eventInput(sl learn.Slot, k uint8) learn.Input {
+	if sl.Kind == process.Contact {
+		return learn.Input{Kind: learn.InputLost, Slot: k, Arg: 0}
 	}
-	return input{inputWake, k, 0}
+	return learn.Input{Kind: learn.InputWake, Slot: k, Arg: 0}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -107,7 +109,7 @@ func TestTheJudgesAgreeOnSessions(t *testing.T) {
 				faults.Pause: 2, faults.Crash: 2, faults.LongHold: 2, faults.ReplyLost: 2, faults.LateRequest: 2, faults.Partition: 2,
 			}}
 			x := newExplorer(config, traits{})
-			defer x.automaton.close()
+			defer x.automaton.Close()
 			// A fence that arrives late at the resource is a write to the checker, and none to the search: it changes no data.
 			fenced := slices.Contains(spec.Promises, impls.Fencing)
 			fresh := x.judge
@@ -193,6 +195,6 @@ func TestNumbersOfNodes(t *testing.T) {
 	for text, want := range map[string]uint32{
 		"": 0, "/k/lock-": 0, "/k/lock-0000000000": 1, "lock-0000000004 C1#a-lock-0000000002": 5, "123456789": 0, "lock-2147483647": 1 << 31, "lock-9999999999": 0,
 	} {
-		assert.Equal(t, want, topNumber(text), text)
+		assert.Equal(t, want, learn.TopNumber(text), text)
 	}
 }

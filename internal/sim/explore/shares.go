@@ -3,6 +3,8 @@ package explore
 import (
 	"slices"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline/ownership"
 )
@@ -21,7 +23,7 @@ type share struct {
 	value  uint32 // see command.left
 }
 
-type shares [mostServers]share
+type shares [learn.MostServers]share
 
 // Of a client's acquires only the latest ones are told apart: this many acquires ago.
 const (
@@ -47,16 +49,16 @@ func newSharing(servers, orders int) *sharing {
 func (q *sharing) of(n uint32) shares { return q.store.values[n] }
 
 // renamed is the number of what the servers would have if the clients had changed places from the start.
-func (q *sharing) renamed(t *texts, o int, n uint32) uint32 {
+func (q *sharing) renamed(t *learn.Texts, o int, n uint32) uint32 {
 	if twin := *q.store.twin(o, n); twin != 0 {
 		return twin - 1
 	}
 	twin := q.of(n)
 	for i := range twin {
 		if twin[i].client != 0 {
-			twin[i].client = t.orders[o][twin[i].client-1] + 1
+			twin[i].client = t.Orders[o][twin[i].client-1] + 1
 		}
-		twin[i].value = t.renameReply(o, twin[i].value)
+		twin[i].value = t.RenameReply(o, twin[i].value)
 	}
 	number := q.store.number(&twin)
 	*q.store.twin(o, n) = number + 1

@@ -3,11 +3,12 @@ package explore
 import (
 	"slices"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 const (
-	mostServers     = 5
 	mostTravel      = 2 // requests of a client that nobody waits for any more
 	mostProvisional = 3
 )
@@ -55,8 +56,8 @@ type gap [1]uint8
 // client is the state of one client, as far as it is not in its node. Times count from now.
 type client struct {
 	node    uint32
-	replies [mostSlots]uint32 // to the requests that were executed
-	due     [mostSlots]ms
+	replies [learn.MostSlots]uint32 // to the requests that were executed
+	due     [learn.MostSlots]ms
 	flights
 	hold
 	challenger
@@ -78,8 +79,7 @@ type client struct {
 
 // hold is how long a client has the lock by what that has declared.
 type hold struct {
-	ends    ms // when it ends
-	unasked ms // how much sooner it is over for the judge: it was declared in the background, and nothing had been asked just before
+	ends ms // when it ends
 }
 
 // connections are those of a client that a restart has broken, and that it has not noticed; see breakConnections.
@@ -127,7 +127,7 @@ func (c *client) set(flag uint16)      { c.flags |= flag }
 func (c *client) clear(flag uint16)    { c.flags &^= flag }
 
 // holds says whether a client has the lock by what it was told, as far as the judge counts on it.
-func (c *client) holds() bool { return c.has(on) && c.ends > c.unasked }
+func (c *client) holds() bool { return c.has(on) && c.ends > 0 }
 
 // repliedBeside says whether a reply is there for a background task.
 func (c *client) repliedBeside() bool {
@@ -186,9 +186,9 @@ type provisional struct {
 
 // state is all that the future depends on, and what the properties have to remember.
 type state struct {
-	clients  [mostClients]client
-	servers  [mostServers]uint32
-	replicas [mostServers]uint32 // counted only if servers fail over
+	clients  [learn.MostClients]client
+	servers  [learn.MostServers]uint32
+	replicas [learn.MostServers]uint32 // counted only if servers fail over
 	common
 }
 

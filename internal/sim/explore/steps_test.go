@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -28,11 +30,13 @@ func (l *measuring) now() time.Duration {
 	return l.env.Monotonic()
 }
 
+func (l *measuring) State() any { return l.expires }
+
 func (l *measuring) Valid() time.Duration { return l.expires - l.now() }
 
 func (l *measuring) TryAcquire(ctx context.Context) (bool, error) {
-	token, expires := l.env.Token(), l.now()+Lease
-	reply, err := l.env.Server().Do(ctx, "SET", lockKey, token, "NX", "PX", Lease.Milliseconds())
+	token, expires := l.env.Token(), l.now()+learn.Lease
+	reply, err := l.env.Server().Do(ctx, "SET", learn.LockKey, token, "NX", "PX", learn.Lease.Milliseconds())
 	if err != nil || reply != "OK" || l.now() >= expires {
 		return false, err
 	}
@@ -77,7 +81,7 @@ func TestServerSetBack(t *testing.T) {
 func TestWallClocksStep(t *testing.T) {
 	measures := func(wall bool) impls.Spec {
 		return impls.Spec{
-			Card: impls.Card{Name: "measuring", Needs: impls.OneServer},
+			Card: impls.Card{Name: "measuring", Needs: impls.OneServer, EqualTokens: true},
 			New:  func(env impls.Env, _ impls.Options) impls.Lock { return &measuring{env: env, wall: wall} },
 		}
 	}

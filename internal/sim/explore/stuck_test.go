@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -34,12 +36,12 @@ func (l *remaker) TryAcquire(ctx context.Context) (bool, error) {
 
 func (l *remaker) make(ctx context.Context, mine string) (bool, error) {
 	if l.leaseless {
-		n, err := l.env.Server().Do(ctx, "SETNX", lockKey, mine)
+		n, err := l.env.Server().Do(ctx, "SETNX", learn.LockKey, mine)
 		return n == int64(1), err
 	}
 	const source = `if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return 1 end
 		if redis.call("GET", KEYS[1]) == ARGV[1] then redis.call("PEXPIRE", KEYS[1], ARGV[2]) end return 0`
-	n, err := l.env.Server().Eval(ctx, &impls.Script{Source: source}, []string{lockKey}, mine, l.lease.Milliseconds())
+	n, err := l.env.Server().Eval(ctx, &impls.Script{Source: source}, []string{learn.LockKey}, mine, l.lease.Milliseconds())
 	return n == int64(1), err
 }
 
@@ -68,7 +70,7 @@ func (l *guarded) TryAcquire(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	l.value = l.env.Token()
-	n, err := l.env.Server().Do(ctx, "SETNX", lockKey, l.value)
+	n, err := l.env.Server().Do(ctx, "SETNX", learn.LockKey, l.value)
 	return n == int64(1), err
 }
 
@@ -94,7 +96,7 @@ func TestRefusedUnderAnotherKey(t *testing.T) {
 // keeping takes a lock without a lease, and never gives it back.
 func keeping(refused step) func(plain) impls.Lock {
 	return script(func(l *scripted, ctx context.Context) (bool, error) {
-		n, err := l.env.Server().Do(ctx, "SETNX", lockKey, l.env.Token())
+		n, err := l.env.Server().Do(ctx, "SETNX", learn.LockKey, l.env.Token())
 		if n == int64(1) || err != nil {
 			return err == nil, err
 		}
@@ -136,7 +138,7 @@ func TestATryThatDoesNotEnd(t *testing.T) {
 	for _, sleeps := range []bool{true, false} {
 		polls := func(l *scripted, ctx context.Context) (bool, error) {
 			for {
-				if v, err := l.env.Server().Do(ctx, "GET", lockKey); v == nil || err != nil {
+				if v, err := l.env.Server().Do(ctx, "GET", learn.LockKey); v == nil || err != nil {
 					return false, err
 				}
 				if !sleeps {
@@ -159,7 +161,7 @@ func TestHowLongAStuckLockLasts(t *testing.T) {
 	t.Parallel()
 	for tries, stuck := range map[int]bool{2: false, 4: false, 5: true} {
 		made := keeping(func(l *scripted, ctx context.Context) (bool, error) {
-			v, err := l.env.Server().Do(ctx, "GET", lockKey)
+			v, err := l.env.Server().Do(ctx, "GET", learn.LockKey)
 			if err != nil {
 				return false, err
 			}
@@ -185,7 +187,7 @@ func TestALateRequestAfterASleep(t *testing.T) {
 		if err := l.env.Sleep(ctx, l.lease/2); err != nil {
 			return false, err
 		}
-		n, err := l.env.Server().Do(ctx, "SETNX", lockKey, l.env.Token())
+		n, err := l.env.Server().Do(ctx, "SETNX", learn.LockKey, l.env.Token())
 		if n == int64(1) || err != nil {
 			return err == nil, err
 		}

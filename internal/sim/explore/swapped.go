@@ -2,6 +2,7 @@ package explore
 
 import (
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/learn"
 	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
@@ -9,7 +10,7 @@ import (
 // that it has not got it, before or after: that is a ghost-lock, too. So an acquire remembers for whom its latest command found the lock kept.
 
 // keptForRefused: the lock is kept for an acquire that has ended without it.
-const keptForRefused = mostClients + 1
+const keptForRefused = learn.MostClients + 1
 
 // noteKept remembers for whom a command of an acquire found the lock kept: for a client whose acquire has not returned, or has been refused.
 func (j *judge) noteKept(cmd command, kept bool) {

@@ -3,6 +3,8 @@ package explore
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/locklab/locklab/internal/sim/learn"
 )
 
 // Symmetry reduction: clients that run the same lock can change places. What is true of a state is true of every state that differs only in
@@ -12,10 +14,10 @@ import (
 // normal is the form that stands for f and for all that are the same but for the order of the clients. It also says which order
 // leads there.
 func (x *explorer) normal(f *form) (form, int, error) {
-	if len(x.texts.orders) == 1 {
+	if len(x.texts.Orders) == 1 {
 		return *f, 0, nil
 	}
-	var shapes [mostClients]uint64
+	var shapes [learn.MostClients]uint64
 	for i := range x.clients {
 		shapes[i] = *entry(&x.parts.shapes, f[i])
 		if shapes[i] != 0 {
@@ -32,8 +34,8 @@ func (x *explorer) normal(f *form) (form, int, error) {
 		return best, first, err
 	}
 	found := first
-	for o := first + 1; o < len(x.texts.orders); o++ {
-		if !sorted(&x.texts.orders[o], &shapes, x.clients) {
+	for o := first + 1; o < len(x.texts.Orders); o++ {
+		if !sorted(&x.texts.Orders[o], &shapes, x.clients) {
 			continue
 		}
 		twin, err := x.reorder(o, f)
@@ -49,7 +51,7 @@ func (x *explorer) normal(f *form) (form, int, error) {
 
 // sorting is the first order that puts the shapes in order. It also says whether some are alike, so that there are more. It has no branches: the
 // processor would mispredict them.
-func (x *explorer) sorting(shapes *[mostClients]uint64) (first int, alike bool) {
+func (x *explorer) sorting(shapes *[learn.MostClients]uint64) (first int, alike bool) {
 	var places, pairs, differ uint64
 	for i := range x.clients {
 		for k := range i {
@@ -63,7 +65,7 @@ func (x *explorer) sorting(shapes *[mostClients]uint64) (first int, alike bool) 
 	if differ == pairs {
 		return int(x.sortings[places]), false
 	}
-	for !sorted(&x.texts.orders[first], shapes, x.clients) {
+	for !sorted(&x.texts.Orders[first], shapes, x.clients) {
 		first++
 	}
 	return first, true
@@ -73,7 +75,7 @@ func (x *explorer) sorting(shapes *[mostClients]uint64) (first int, alike bool) 
 const placeBits = 3
 
 // sortings are the orders by the places of the clients in them.
-func sortings(all []order, clients int) []uint8 {
+func sortings(all []learn.Order, clients int) []uint8 {
 	list := make([]uint8, 1<<(placeBits*clients))
 	for n, o := range all {
 		places := 0
@@ -86,8 +88,8 @@ func sortings(all []order, clients int) []uint8 {
 }
 
 // sorted says whether the shapes stand in order once the clients have changed places.
-func sorted(o *order, shapes *[mostClients]uint64, clients int) bool {
-	var placed [mostClients]uint64
+func sorted(o *learn.Order, shapes *[learn.MostClients]uint64, clients int) bool {
+	var placed [learn.MostClients]uint64
 	for i := range clients {
 		placed[o[i]] = shapes[i]
 	}
@@ -110,7 +112,7 @@ func (x *explorer) shape(n uint32) (uint64, error) {
 		return 0, err
 	}
 	h := uint64(orbit)<<16 ^ uint64(c.phase)<<60 ^ uint64(c.round)<<56 ^ uint64(c.flags)<<40 ^ uint64(uint8(c.skew))<<54 ^ uint64(uint8(c.steps))<<48
-	for k := range max(usualSlots, x.automaton.nodes[c.node].tasks) {
+	for k := range max(usualSlots, x.automaton.Nodes[c.node].Tasks) {
 		if c.replies[k] != 0 {
 			h += 0x9e3779b97f4a7c15 << k
 		}
@@ -123,18 +125,18 @@ func (x *explorer) shape(n uint32) (uint64, error) {
 
 // orbit is the smallest number among the nodes that a node becomes when clients change places.
 func (x *explorer) orbit(n uint32) (uint32, error) {
-	if o := x.automaton.nodes[n].orbit; o != 0 {
+	if o := x.automaton.Nodes[n].Orbit; o != 0 {
 		return o - 1, nil
 	}
 	least := n
-	for o := range x.texts.orders {
-		renamed, err := x.automaton.rename(o, n)
+	for o := range x.texts.Orders {
+		renamed, err := x.automaton.Rename(o, n)
 		if err != nil {
 			return 0, err
 		}
 		least = min(least, renamed)
 	}
-	x.automaton.nodes[n].orbit = least + 1
+	x.automaton.Nodes[n].Orbit = least + 1
 	return least, nil
 }
 
@@ -143,7 +145,7 @@ func (x *explorer) reorder(o int, f *form) (twin form, err error) {
 	if o == 0 {
 		return *f, nil
 	}
-	to := &x.texts.orders[o]
+	to := &x.texts.Orders[o]
 	for i := range x.clients {
 		known := *x.parts.clients.twin(o, f[i])
 		if known == 0 {
@@ -155,12 +157,12 @@ func (x *explorer) reorder(o int, f *form) (twin form, err error) {
 	}
 	at := x.clients
 	for range x.serverCount {
-		twin[at] = x.servers.rename(o, f[at])
+		twin[at] = x.servers.Rename(o, f[at])
 		at++
 	}
 	if x.failsOver() {
 		for range x.serverCount {
-			twin[at] = x.replicas.rename(o, f[at])
+			twin[at] = x.replicas.Rename(o, f[at])
 			at++
 		}
 	}
@@ -170,16 +172,16 @@ func (x *explorer) reorder(o int, f *form) (twin form, err error) {
 
 // clientTwin is what becomes of a client in the place of another, plus 1.
 func (x *explorer) clientTwin(o int, n uint32) (uint32, error) {
-	to := &x.texts.orders[o]
+	to := &x.texts.Orders[o]
 	c := x.parts.clients.values[n]
 	twin := c
-	node, err := x.automaton.rename(o, c.node)
+	node, err := x.automaton.Rename(o, c.node)
 	if err != nil {
 		return 0, err
 	}
 	twin.node = node
 	for k, r := range c.replies {
-		twin.replies[k] = x.texts.renameReply(o, r)
+		twin.replies[k] = x.texts.RenameReply(o, r)
 	}
 	for k, r := range c.travel {
 		if r != 0 {
@@ -187,13 +189,13 @@ func (x *explorer) clientTwin(o int, n uint32) (uint32, error) {
 		}
 	}
 	twin.sortTravel()
-	twin.after, twin.replaced, twin.strayReplaced = to.set(c.after), to.set(c.replaced), to.set(c.strayReplaced)
+	twin.after, twin.replaced, twin.strayReplaced = to.Set(c.after), to.Set(c.replaced), to.Set(c.strayReplaced)
 	if c.keptFor != 0 && c.keptFor != keptForRefused {
 		twin.keptFor = to[c.keptFor-1] + 1
 	}
 	twin.makers = c.makers.rename(to)
 	q := &twin.queued
-	q.ahead, q.before, q.told = to.set(q.ahead), to.set(q.before), to.set(q.told)
+	q.ahead, q.before, q.told = to.Set(q.ahead), to.Set(q.before), to.Set(q.told)
 	number := x.parts.clients.number(&twin) + 1
 	*x.parts.clients.twin(o, n) = number
 	return number, nil
@@ -203,7 +205,7 @@ func (x *explorer) commonTwin(o int, n uint32) uint32 {
 	if twin := *x.parts.commons.twin(o, n); twin != 0 {
 		return twin - 1
 	}
-	to := &x.texts.orders[o]
+	to := &x.texts.Orders[o]
 	twin := x.parts.commons.values[n]
 	if twin.owner.client != 0 {
 		twin.owner.client = to[twin.owner.client-1] + 1
@@ -211,8 +213,8 @@ func (x *explorer) commonTwin(o int, n uint32) uint32 {
 	if q := x.judge.sharing; q != nil {
 		twin.shares = q.renamed(x.texts, o, twin.shares)
 	}
-	twin.owner.early, twin.swapped = to.set(twin.owner.early), to.set(twin.swapped)
-	twin.owner.value = x.texts.renameReply(o, twin.owner.value)
+	twin.owner.early, twin.swapped = to.Set(twin.owner.early), to.Set(twin.swapped)
+	twin.owner.value = x.texts.RenameReply(o, twin.owner.value)
 	if twin.tally.client != 0 {
 		twin.tally.client = to[twin.tally.client-1] + 1
 	}
@@ -230,16 +232,6 @@ func (x *explorer) commonTwin(o int, n uint32) uint32 {
 }
 
 func (x *explorer) renameTravel(o int, r uint32) uint32 {
-	early := x.texts.orders[o].set(uint8(r >> travelEarly & 31))
-	return r&^(travelAll|31<<travelEarly) | x.texts.renameRequest(o, r&travelAll) | uint32(early)<<travelEarly
-}
-
-// set puts a set of clients into the order.
-func (o *order) set(clients uint8) (renamed uint8) {
-	for i := range mostClients {
-		if clients&(1<<i) != 0 {
-			renamed |= 1 << o[i]
-		}
-	}
-	return renamed
+	early := x.texts.Orders[o].Set(uint8(r >> travelEarly & 31))
+	return r&^(travelAll|31<<travelEarly) | x.texts.RenameRequest(o, r&travelAll) | uint32(early)<<travelEarly
 }

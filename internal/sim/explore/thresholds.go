@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/sim/process"
 )
@@ -24,12 +26,12 @@ type passing struct {
 	found   *Instants
 	steps   map[question]*thresholds // of those
 	lived   map[lives][]ms
-	usual   usualReplies
-	lengths []ms    // of time, of the state that is expanded
-	inputs  []input // of one of its clients
-	long    []ms    // see packMove
-	looked  int     // steps; see lookAhead
-	chain   *chain  // the latest
+	usual   learn.UsualReplies
+	lengths []ms          // of time, of the state that is expanded
+	inputs  []learn.Input // of one of its clients
+	long    []ms          // see packMove
+	looked  int           // steps; see lookAhead
+	chain   *learn.Chain  // the latest
 }
 
 // question is what a client is asked to do, at which node, after what else at the same time, and how its wall clock has stepped.
@@ -41,7 +43,7 @@ type question struct {
 
 // instants appends the lengths of time, up to a limit, after which some client would take another step than before.
 func (x *explorer) instants(list []ms, s *state, limit ms) []ms {
-	list = x.instantsOfRounding(x.instantsOfLives(list, s, limit), s, limit)
+	list = x.instantsOfLives(list, s, limit)
 	if !x.reads {
 		return list
 	}
@@ -62,8 +64,8 @@ func (x *explorer) instants(list []ms, s *state, limit ms) []ms {
 // instantsOfClient are those of one client.
 func (x *explorer) instantsOfClient(s *state, i int, limit ms) []ms {
 	at := x.situation(s, i)
-	at[1] = blend(at[1], uint64(limit))
-	return x.rehearsed.instants.once(at, func() []ms { return x.findInstantsOfClient(s, i, limit) })
+	at[1] = learn.Blend(at[1], uint64(limit))
+	return x.rehearsed.instants.Once(at, func() []ms { return x.findInstantsOfClient(s, i, limit) })
 }
 
 func (x *explorer) findInstantsOfClient(s *state, i int, limit ms) (list []ms) {
@@ -74,7 +76,7 @@ func (x *explorer) findInstantsOfClient(s *state, i int, limit ms) (list []ms) {
 	list = x.instantsOfRest(list, s, i, limit)
 	x.inputs = x.nextInputs(x.inputs[:0], s, i)
 	for _, in := range x.inputs {
-		if in.kind != inputCall || !x.wants(c) {
+		if in.Kind != learn.InputCall || !x.wants(c) {
 			list = x.instantsOf(list, s, i, nil, in, limit)
 		}
 	}
@@ -82,7 +84,7 @@ func (x *explorer) findInstantsOfClient(s *state, i int, limit ms) (list []ms) {
 }
 
 // instantsOf appends those of one client's step, or of the last of some steps that come at the same time.
-func (x *explorer) instantsOf(list []ms, s *state, i int, given []input, in input, limit ms) []ms {
+func (x *explorer) instantsOf(list []ms, s *state, i int, given []learn.Input, in learn.Input, limit ms) []ms {
 	c := &s.clients[i]
 	until := x.clockAt(c, min(s.now+min(limit, farthest), farthest))
 	for _, t := range x.thresholdsOf(s, i, given, in, x.clock(s, i), until) {
@@ -104,36 +106,36 @@ func (x *explorer) onlyByClock(s *state, d ms) bool {
 }
 
 // nextInputs appends the inputs that a client may be given next.
-func (x *explorer) nextInputs(list []input, s *state, i int) []input {
+func (x *explorer) nextInputs(list []learn.Input, s *state, i int) []learn.Input {
 	c := &s.clients[i]
-	n := &x.automaton.nodes[c.node]
-	if op, calls := x.next(c); calls && n.idle {
-		list = append(list, input{inputCall, 0, uint32(op)})
+	n := &x.automaton.Nodes[c.node]
+	if op, calls := x.next(c); calls && n.Idle {
+		list = append(list, learn.Input{Kind: learn.InputCall, Slot: 0, Arg: uint32(op)})
 	}
 	if x.mayReleaseAgain(s, i) {
-		list = append(list, input{inputCall, 0, uint32(history.OpRelease)})
+		list = append(list, learn.Input{Kind: learn.InputCall, Slot: 0, Arg: uint32(history.OpRelease)})
 	}
-	for k, sl := range n.slots[:n.tasks] {
-		in := input{inputReply, uint8(k), c.replies[k]}
+	for k, sl := range n.Slots[:n.Tasks] {
+		in := learn.Input{Kind: learn.InputReply, Slot: uint8(k), Arg: c.replies[k]}
 		if x.breaks(c, k) {
-			list = append(list, input{inputLost, uint8(k), 0})
+			list = append(list, learn.Input{Kind: learn.InputLost, Slot: uint8(k), Arg: 0})
 		}
 		switch {
-		case sl.kind == process.Sleep && c.due[k] <= 0:
-			in.kind = inputWake
+		case sl.Kind == process.Sleep && c.due[k] <= 0:
+			in.Kind = learn.InputWake
 			list = append(list, in)
-		case sl.kind != process.Request:
+		case sl.Kind != process.Request:
 		case c.has(deaf) && k == 0:
-			list = append(list, input{inputLost, uint8(k), 0})
+			list = append(list, learn.Input{Kind: learn.InputLost, Slot: uint8(k), Arg: 0})
 			continue
 		case c.replies[k] != 0:
 			list = append(list, in)
 		default:
-			answer := x.answerNow(s, i, sl.request)
-			in.arg = answer
+			answer := x.answerNow(s, i, sl.Request)
+			in.Arg = answer
 			list = append(list, in)
-			for _, in.arg = range x.usual.to(x.texts.requests[sl.request].commands) {
-				if in.arg != answer {
+			for _, in.Arg = range x.usual.To(x.texts.Requests[sl.Request].Commands) {
+				if in.Arg != answer {
 					list = append(list, in)
 				}
 			}
@@ -144,19 +146,19 @@ func (x *explorer) nextInputs(list []input, s *state, i int) []input {
 
 // answerNow is what the server would answer now.
 func (x *explorer) answerNow(s *state, i int, request uint32) uint32 {
-	server := x.texts.requests[request].server
+	server := x.texts.Requests[request].Server
 	if server == process.Resource {
-		return x.resource.serve(s.resource, request, i).reply
+		return x.resource.Serve(s.resource, request, i).Reply
 	}
-	return x.servers.serve(s.servers[server], request, i).reply
+	return x.servers.Serve(s.servers[server], request, i).Reply
 }
 
 // thresholdsOf are those of a client's next step, or of one after others that come at the same time, from now to some time at least.
-func (x *explorer) thresholdsOf(s *state, i int, given []input, in input, now, until ms) []ms {
+func (x *explorer) thresholdsOf(s *state, i int, given []learn.Input, in learn.Input, now, until ms) []ms {
 	node := s.clients[i].node
-	key := question{step: uint64(node)<<32 | uint64(in.packed()), steps: s.clients[i].steps}
+	key := question{step: uint64(node)<<32 | uint64(in.Packed()), steps: s.clients[i].steps}
 	for _, earlier := range given {
-		key.given = mix(key.given+1, uint64(earlier.packed()))
+		key.given = learn.Mix(key.given+1, uint64(earlier.Packed()))
 	}
 	known := x.steps[key]
 	if known == nil {
@@ -164,35 +166,33 @@ func (x *explorer) thresholdsOf(s *state, i int, given []input, in input, now, u
 		x.steps[key] = known
 	}
 	if !known.none && !(known.searched && known.from <= now && until <= known.to) {
-		p := x.prober(node, append(slices.Clip(given), in), x.usedTokens(s).of(i), key.steps, now)
+		p := x.prober(node, append(slices.Clip(given), in), x.usedTokens(s).Of(i), key.steps, now)
 		p.extend(known, now, until, x.lease)
 	}
-	x.automaton.told, x.automaton.deadline = x.automaton.told || known.told, x.automaton.deadline || known.deadline
-	x.automaton.decides = x.automaton.decides || len(known.at) > 0
-	x.automaton.noteRounding(known.rounds)
+	x.automaton.Told, x.automaton.Deadline = x.automaton.Told || known.told, x.automaton.Deadline || known.deadline
 	return known.at
 }
 
 // prober has instances take the steps of a chain, up to one of them, at many times.
 type prober struct {
-	*chain
+	*learn.Chain
 	last int
 	seen map[ms]string
 }
 
 // prober asks about steps that a client takes after a node. They may be the first of those of the latest chain.
-func (x *explorer) prober(at uint32, inputs []input, used uint16, steps int8, now ms) *prober {
-	if !x.chain.begins(at, inputs, used, steps, now) {
-		x.chain = x.automaton.chain(at, inputs, used, steps, now)
+func (x *explorer) prober(at uint32, inputs []learn.Input, used uint16, steps int8, now ms) *prober {
+	if !x.chain.Begins(at, inputs, used, steps, now) {
+		x.chain = x.automaton.Chain(at, inputs, used, steps, now)
 	}
-	return &prober{chain: x.chain, last: len(inputs) - 1, seen: map[ms]string{}}
+	return &prober{Chain: x.chain, last: len(inputs) - 1, seen: map[ms]string{}}
 }
 
 // reads says whether a step reads the clock at all.
 func (p *prober) reads(now ms) bool {
 	if p.last == 0 {
-		if known := p.a.transitions.of([2]uint64{uint64(p.at+1)<<32 | uint64(p.inputs[0].packed())}); known != nil {
-			return known.reads
+		if known := p.A.Transitions.Of([2]uint64{uint64(p.At+1)<<32 | uint64(p.Inputs[0].Packed())}); known != nil {
+			return known.Reads
 		}
 	}
 	_, _, reads := p.execute(now)
@@ -201,19 +201,19 @@ func (p *prober) reads(now ms) bool {
 
 // extend searches a range of times that has not been searched.
 func (p *prober) extend(known *thresholds, now, until, lease ms) {
-	told, deadline := p.a.told, p.a.deadline
-	p.a.told, p.a.deadline = false, false
+	told, deadline := p.A.Told, p.A.Deadline
+	p.A.Told, p.A.Deadline = false, false
 	if !known.searched && !p.reads(now) {
 		known.none = true
 	} else {
 		if !known.searched || now < known.from || known.to < now {
-			known.searched, known.from, known.to, known.at, known.rounds = true, now, now, nil, nil
+			known.searched, known.from, known.to, known.at = true, now, now, nil
 		}
 		p.does(now) // what the steps are the answers to
 		p.search(known, until, lease)
 	}
-	known.told, known.deadline = known.told || p.a.told, known.deadline || p.a.deadline
-	p.a.told, p.a.deadline = told, deadline
+	known.told, known.deadline = known.told || p.A.Told, known.deadline || p.A.Deadline
+	p.A.Told, p.A.Deadline = told, deadline
 }
 
 // search goes on where it has ended before. It tries times that are evenly spaced for some leases, and then farther and farther apart.
@@ -223,10 +223,7 @@ func (p *prober) search(known *thresholds, until, lease ms) {
 		if passed := known.to - known.from; passed >= horizon*lease {
 			t = known.to + passed
 		}
-		found := len(known.at)
-		if known.at = p.bisect(known.at, known.to, t); found == len(known.at) {
-			known.rounds = p.bisectRounding(known.rounds, known.to, t)
-		}
+		known.at = p.bisect(known.at, known.to, t)
 		known.to = t
 	}
 }
@@ -288,50 +285,7 @@ func (p *prober) course(t ms, what string, valid []time.Duration) string {
 
 // execute takes the steps at a time.
 func (p *prober) execute(t ms) (what string, valid []time.Duration, reads bool) {
-	to := p.upTo(p.last, t)
-	p.a.told, p.a.deadline = p.a.told || to.told, p.a.deadline || to.deadline
-	return to.what, to.valid, to.reads
-}
-
-// validity is for how long the lock is still valid by a notice. That it has ended is no validity.
-func validity(n process.Notice) (valid time.Duration, limited bool) {
-	valid = n.Answer.Valid
-	if n.Kind == process.Renewed {
-		valid = n.Valid
-	}
-	return valid, (n.Kind == process.Renewed || n.Answer.Limited) && valid > history.ExpiryMargin
-}
-
-// appendStep appends what a step asks, tells and waits for.
-func appendStep(b []byte, s *instance, notices []process.Notice) []byte {
-	for _, w := range s.process.Waits() {
-		b = append(b, '0'+byte(w.Kind), '0'+byte(w.Task))
-		q := requestOf(w)
-		b = q.appendText(b)
-	}
-	for _, notice := range notices {
-		b = append(b, string(notice.Op)+string(notice.Answer.Outcome)...)
-		if notice.Answer.Limited && notice.Answer.Valid <= history.ExpiryMargin {
-			b = append(b, "ended"...)
-		}
-		b = append(b, '0'+byte(notice.Kind))
-	}
-	return b
-}
-
-// withoutNumbers leaves out what may be a time, but for its length: numbers of two digits or more. A token has but one.
-func withoutNumbers(text []byte) []byte {
-	for i := 0; i < len(text); {
-		begin := i
-		for i < len(text) && (text[i] >= '0' && text[i] <= '9' || i > begin && text[i] == '.') {
-			i++
-		}
-		for k := begin; i > begin+1 && k < i; k++ {
-			text[k] = '#'
-		}
-		if i == begin {
-			i++
-		}
-	}
-	return text
+	to := p.UpTo(p.last, t)
+	p.A.Told, p.A.Deadline = p.A.Told || to.Told, p.A.Deadline || to.Deadline
+	return to.What, to.Valid, to.Reads
 }

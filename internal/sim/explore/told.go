@@ -2,9 +2,6 @@ package explore
 
 import (
 	"slices"
-	"strings"
-
-	"github.com/locklab/locklab/internal/sim/process"
 )
 
 // A lock can tell a server what the time is, and leave it to the server to compare: a script with a stamp, a sorted set with a limit. Then the instants
@@ -13,39 +10,14 @@ import (
 // lookedAhead is how often the lock's code is executed to see what comes where time is followed no further.
 const lookedAhead = 20_000
 
-// compares says whether a server may compare the numbers that it is sent with those that it has.
-func compares(w process.Wait) bool {
-	if w.Kind != process.Request {
-		return false
-	}
-	for _, command := range w.Commands {
-		if name := strings.ToUpper(command[0]); strings.HasPrefix(name, "EVAL") || strings.HasPrefix(name, "Z") {
-			return true
-		}
-	}
-	return false
-}
-
-// toCompare is what a server is sent that it may compare, word for word.
-func (s *instance) toCompare() string {
-	var b strings.Builder
-	for _, w := range s.process.Waits() {
-		if compares(w) {
-			q := requestOf(w)
-			b.WriteString(q.text())
-		}
-	}
-	return b.String()
-}
-
 // lookAhead finds out whether, after the time that is followed, some client's next step or try becomes another one. What a lease, or a stamp by a wrong clock,
 // comes to is as what was searched.
 func (x *explorer) lookAhead(s *state) {
 	if x.far || !x.reads && !x.told || x.looked >= lookedAhead {
 		return
 	}
-	before := x.automaton.steps
-	defer func() { x.looked += x.automaton.steps - before }()
+	before := x.automaton.Steps
+	defer func() { x.looked += x.automaton.Steps - before }()
 	usual := farAway * x.lease
 	for _, kind := range [...]fault{clockAhead, clockBehind, stepAhead, stepBack} {
 		usual += ms(x.allowed[kind]) * x.skew

@@ -2,10 +2,11 @@ package explore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/locklab/locklab/internal/sim/learn"
 
 	"github.com/stretchr/testify/assert"
 
@@ -23,46 +24,37 @@ if v and now - tonumber(string.match(v, "^%d+")) < tonumber(ARGV[2]) then return
 redis.call("SET", KEYS[1], string.format("%d:", now) .. ARGV[1])
 return 1`
 	clientsTime = "local now = tonumber(ARGV[3])\n"
-	serversTime = "local t = redis.call(\"TIME\")\nlocal now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
 	freeStamped = `local v = redis.call("GET", KEYS[1])
 if v and string.match(v, ":(.*)$") == ARGV[1] then return redis.call("DEL", KEYS[1]) end
 return 0`
 )
 
-func stampedFor(leases float64, now string) func(plain) impls.Lock {
+func stampedFor(leases float64) func(plain) impls.Lock {
 	return script(func(l *scripted, ctx context.Context) (bool, error) {
-		args := []any{l.env.Token(), int64(leases * float64(l.lease.Milliseconds()))}
-		l.value = fmt.Sprint(args[0])
-		if now == clientsTime {
-			args = append(args, l.env.Now().UnixMilli())
-		}
-		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: now + takeStamped}, []string{lockKey}, args...)
+		l.value = l.env.Token()
+		args := []any{l.value, int64(leases * float64(l.lease.Milliseconds())), l.env.Now().UnixMilli()}
+		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: clientsTime + takeStamped}, []string{learn.LockKey}, args...)
 		return n == int64(1), err
 	}, func(l *scripted, ctx context.Context) (bool, error) {
-		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: freeStamped}, []string{lockKey}, l.value)
+		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: freeStamped}, []string{learn.LockKey}, l.value)
 		return n == int64(1), err
 	})
 }
 
 var toldTheTime = []strange{
-	{name: "a stamp of one and a half leases", only: holders, faults: pauses(1), made: stampedFor(1.5, clientsTime)},
-	{name: "a stamp of ten leases", only: holders, faults: pauses(1), made: stampedFor(10, clientsTime)},
-	{name: "a stamp of an hour", only: holders, faults: pauses(1), made: stampedFor(3000, clientsTime)},
-	{name: "a stamp, and a client crashes", faults: []faults.Kind{faults.Crash}, holds: true, made: stampedFor(1.5, clientsTime)},
-	{name: "the server's stamp", only: holders, faults: pauses(1), made: stampedFor(1.5, serversTime)},
-	{name: "the server's stamp of ten leases", only: holders, faults: pauses(1), made: stampedFor(10, serversTime)},
-	{name: "the server's stamp, and its clock jumps", only: holders, faults: []faults.Kind{faults.ClockJump}, made: stampedFor(1.5, serversTime)},
-	{name: "the server's stamp, and its clock is set back", only: holders, faults: []faults.Kind{faults.ClockBack}, holds: true, made: stampedFor(1.5, serversTime)},
-	{name: "the server's stamp, and a client crashes", faults: []faults.Kind{faults.Crash}, holds: true, made: stampedFor(1.5, serversTime)},
+	{name: "a stamp of one and a half leases", only: holders, faults: pauses(1), made: stampedFor(1.5)},
+	{name: "a stamp of ten leases", only: holders, faults: pauses(1), made: stampedFor(10)},
+	{name: "a stamp of an hour", only: holders, faults: pauses(1), made: stampedFor(3000)},
+	{name: "a stamp, and a client crashes", faults: []faults.Kind{faults.Crash}, holds: true, made: stampedFor(1.5)},
 	{name: "a limit of a sorted set", only: holders, faults: pauses(1), made: script(func(l *scripted, ctx context.Context) (bool, error) {
 		l.value = l.env.Token()
 		n, err := l.env.Server().Eval(ctx, &impls.Script{Source: `for i, m in ipairs(redis.call("ZRANGE", KEYS[1], 0, -1)) do
 if tonumber(redis.call("ZSCORE", KEYS[1], m)) < tonumber(ARGV[1]) then redis.call("ZREM", KEYS[1], m) end end
 if redis.call("ZCARD", KEYS[1]) > 0 then return 0 end
-return redis.call("ZADD", KEYS[1], ARGV[2], ARGV[3])`}, []string{lockKey}, l.env.Now().Add(-3*l.lease).UnixMilli(), l.env.Now().UnixMilli(), l.value)
+return redis.call("ZADD", KEYS[1], ARGV[2], ARGV[3])`}, []string{learn.LockKey}, l.env.Now().Add(-3*l.lease).UnixMilli(), l.env.Now().UnixMilli(), l.value)
 		return n == int64(1), err
 	}, func(l *scripted, ctx context.Context) (bool, error) {
-		n, err := l.env.Server().Do(ctx, "ZREM", lockKey, l.value)
+		n, err := l.env.Server().Do(ctx, "ZREM", learn.LockKey, l.value)
 		return n == int64(1), err
 	})},
 }
@@ -99,7 +91,7 @@ func (l *usurper) TryAcquire(ctx context.Context) (bool, error) {
 		l.refused = 0
 		l.stop = l.env.Go(func(ctx context.Context) {
 			for l.env.Sleep(ctx, l.lease/3) == nil {
-				_, _ = l.env.Server().Do(ctx, "PEXPIRE", lockKey, l.lease.Milliseconds())
+				_, _ = l.env.Server().Do(ctx, "PEXPIRE", learn.LockKey, l.lease.Milliseconds())
 			}
 		})
 	}

@@ -3,6 +3,8 @@ package explore
 import (
 	"slices"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
@@ -29,6 +31,9 @@ func (x *explorer) trace(f finding) (*trace.Trace, error) {
 		if err != nil {
 			return nil, err
 		}
+		if !x.canMake(s, m) { // the clients are not as alike as the card says
+			return nil, x.automaton.Impure(learn.ErrAsymmetric)
+		}
 		if err := r.step(s, m); err != nil {
 			return nil, err
 		}
@@ -45,6 +50,12 @@ func (x *explorer) trace(f finding) (*trace.Trace, error) {
 	return r.trace, nil
 }
 
+// canMake says whether a move can be made from a state. Time may pass in any.
+func (x *explorer) canMake(s *state, m move) bool {
+	defer x.besides()()
+	return m.kind == movePass || slices.Contains(x.movesAtOnce(nil, s, 0), m) || slices.Contains(x.movesAtOnce(nil, s, 1), m)
+}
+
 // actual is the move as it is in s, which differs from the state that the move was found in by the order of the clients.
 func (x *explorer) actual(s *state, m move) (move, error) {
 	f := x.pack(s, nil, nil)
@@ -52,15 +63,15 @@ func (x *explorer) actual(s *state, m move) (move, error) {
 	if err != nil {
 		return m, err
 	}
-	to := &x.texts.orders[o]
-	var from order
+	to := &x.texts.Orders[o]
+	var from learn.Order
 	for i, place := range to {
 		from[place] = uint8(i)
 	}
 	switch m.kind {
 	case moveJump, moveRestart, moveFail:
 	case movePass:
-		m.paused, m.busy = from.set(m.paused), from.set(m.busy)
+		m.paused, m.busy = from.Set(m.paused), from.Set(m.busy)
 	case moveArrive:
 		// Requests on their way are kept in order of their numbers, which need not be that of their twins.
 		c := &s.clients[from[m.client]]

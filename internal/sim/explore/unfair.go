@@ -20,10 +20,21 @@ func (c Config) Queues() bool {
 
 // untilHeld makes locks whose user waits from the first try to the last.
 func untilHeld(open func(impls.Env, impls.Options) impls.Lock) func(impls.Env, impls.Options) impls.Lock {
-	return func(env impls.Env, opts impls.Options) impls.Lock { return &patientLock{open(env, opts)} }
+	return func(env impls.Env, opts impls.Options) impls.Lock {
+		lock := open(env, opts)
+		if stateful, declares := lock.(impls.Stateful); declares {
+			return struct {
+				*patientLock
+				impls.Stateful
+			}{&patientLock{lock}, stateful}
+		}
+		return &patientLock{lock}
+	}
 }
 
 type patientLock struct{ impls.Lock }
+
+func (l *patientLock) patient() impls.Lock { return l.Lock }
 
 func (l *patientLock) TryAcquire(ctx context.Context) (bool, error) {
 	patient, waits := l.Lock.(impls.Patient)
@@ -45,11 +56,11 @@ var waits = []string{"Acquire", "Enter", "Leave", "Pause", "WaitedEnough", "Wake
 
 // uncalled are those that the lock has, and that no client of the search calls.
 func (x *explorer) uncalled() (names []string) {
-	s := x.automaton.newInstance(0)
-	defer s.process.Close()
-	made := s.process.Lock("lock")
-	if patient, queues := made.(*patientLock); queues {
-		made = patient.Lock
+	s := x.automaton.NewInstance(0)
+	defer s.Process.Close()
+	made := s.Process.Lock("lock")
+	if waits, queues := made.(interface{ patient() impls.Lock }); queues {
+		made = waits.patient()
 	}
 	for _, name := range waits {
 		_, has := reflect.TypeOf(made).MethodByName(name)

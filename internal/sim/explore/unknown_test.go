@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -24,7 +26,7 @@ func (l *asking) TryAcquire(ctx context.Context) (bool, error) {
 	if l.script != "" {
 		_, err = l.env.Server().Eval(ctx, &impls.Script{Source: l.script}, nil)
 	} else {
-		_, err = l.env.Server().Do(ctx, l.command, lockKey)
+		_, err = l.env.Server().Do(ctx, l.command, learn.LockKey)
 	}
 	if err != nil {
 		return false, err
@@ -33,12 +35,7 @@ func (l *asking) TryAcquire(ctx context.Context) (bool, error) {
 }
 
 func askingLock(script, command string) impls.Spec {
-	return impls.Spec{
-		Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
-		New: func(env impls.Env, opts impls.Options) impls.Lock {
-			return &asking{plain: plain{env: env, lease: opts.Lease}, script: script, command: command}
-		},
-	}
+	return stranger(func(p plain) impls.Lock { return &asking{plain: p, script: script, command: command} })
 }
 
 // A real server may know what the model does not, so nothing is said about a lock that asks for it.
@@ -46,6 +43,8 @@ func TestWhatTheModelDoesNotKnowIsNotExplored(t *testing.T) {
 	t.Parallel()
 	for want, spec := range map[string]impls.Spec{
 		"does not know cjson in a script": askingLock(`return cjson.encode({})`, ""),
+		"does not know TIME":              askingLock(`return redis.call("TIME")`, ""),
+		"which scripts a server has met":  askingLock("", "SCRIPT"),
 		"does not know OBJECT k":          askingLock("", "OBJECT"),
 	} {
 		_, err := Explore(context.Background(), Config{Lock: spec}.Usual())
@@ -69,22 +68,17 @@ func TestEveryTryEndsInAnError(t *testing.T) {
 type elsewhere struct{ plain }
 
 func (l *elsewhere) TryAcquire(ctx context.Context) (bool, error) {
-	return l.set(ctx, l.env.Server(), "lock:"+lockKey, l.env.Token(), "NX")
+	return l.set(ctx, l.env.Server(), "lock:"+learn.LockKey, l.env.Token(), "NX")
 }
 
 func (l *elsewhere) Release(ctx context.Context) (bool, error) {
-	return l.free(ctx, l.env.Server(), "lock:"+lockKey)
+	return l.free(ctx, l.env.Server(), "lock:"+learn.LockKey)
 }
 
 // Whose the lock is, its key says. Where no command names that, nothing of the kind has been judged.
 func TestALockThatDoesNotNameItsKeyIsNotCleared(t *testing.T) {
 	t.Parallel()
-	spec := impls.Spec{
-		Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
-		New: func(env impls.Env, opts impls.Options) impls.Lock {
-			return &elsewhere{plain{env: env, lease: opts.Lease}}
-		},
-	}
+	spec := stranger(func(p plain) impls.Lock { return &elsewhere{p} })
 	result, err := Explore(context.Background(), Config{Lock: spec, Clients: 2, Budget: Budget{}}.Usual())
 	require.NoError(t, err)
 	assert.True(t, result.Complete())
@@ -97,6 +91,13 @@ func TestALockThatDoesNotNameItsKeyIsNotCleared(t *testing.T) {
 type waiter struct {
 	plain
 	since time.Time
+}
+
+func (l *waiter) State() any {
+	return struct {
+		value string
+		since time.Time
+	}{l.value, l.since}
 }
 
 func (l *waiter) TryAcquire(ctx context.Context) (bool, error) {
@@ -115,12 +116,7 @@ func (l *waiter) TryAcquire(ctx context.Context) (bool, error) {
 // No time passes on the real clock while a lock is explored, so one that goes by it is not explored.
 func TestALockThatRemembersARealTimeIsReported(t *testing.T) {
 	t.Parallel()
-	spec := impls.Spec{
-		Card: impls.Card{Name: "stranger", Needs: impls.OneServer},
-		New: func(env impls.Env, opts impls.Options) impls.Lock {
-			return &waiter{plain: plain{env: env, lease: opts.Lease}}
-		},
-	}
+	spec := stranger(func(p plain) impls.Lock { return &waiter{plain: p} })
 	_, err := Explore(context.Background(), Config{Lock: spec, Clients: 2}.Usual())
-	assert.ErrorContains(t, err, "it remembers a time of the real clock")
+	assert.ErrorContains(t, err, "it keeps a time of the real clock")
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/locklab/locklab/internal/sim/learn"
+
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/trace"
@@ -58,6 +60,7 @@ func NewWalk(config Config) (*Walk, error) {
 	if err := cmp.Or(config.Check(), config.checkService()); err != nil {
 		return nil, err
 	}
+	config.NoSymmetry = true
 	config.Late = true // so what is offered does not depend on what is known of the lock so far
 	w := &Walk{config: config}
 	w.begin()
@@ -68,13 +71,13 @@ func NewWalk(config Config) (*Walk, error) {
 func (w *Walk) begin() {
 	w.Close()
 	w.x = newExplorer(w.config, w.about)
-	w.x.texts.sites = map[uint32][]string{}
+	w.x.texts.Sites = map[uint32][]string{}
 }
 
 // Close ends the walk.
 func (w *Walk) Close() {
 	if w.x != nil {
-		w.x.automaton.close()
+		w.x.automaton.Close()
 	}
 }
 
@@ -135,7 +138,7 @@ func (w *Walk) offer(at *steps, place *Place) error {
 	place.Sites = make([][]string, w.x.clients)
 	for i := range w.x.clients {
 		if c := &at.s.clients[i]; c.phase != crashed {
-			place.Sites[i] = w.x.texts.sites[c.node]
+			place.Sites[i] = w.x.texts.Sites[c.node]
 		}
 	}
 	if at.ended {
@@ -149,7 +152,7 @@ func (w *Walk) offer(at *steps, place *Place) error {
 		next := at.clone()
 		from := len(next.r.trace.Steps)
 		found, err := next.take(id, m)
-		if errors.Is(err, errTokens) {
+		if errors.Is(err, learn.ErrTokens) {
 			continue // the search goes no further, either
 		}
 		if err != nil {
@@ -193,7 +196,7 @@ func (at *steps) name(m move) string {
 	case moveArrive:
 		// The requests on their way lie in the order of their numbers, which is another one in each search.
 		c, rank := &at.s.clients[m.client], uint8(0)
-		text := func(k uint8) string { return at.x.texts.requests[c.travel[k]&travelAll].text() }
+		text := func(k uint8) string { return at.x.texts.Requests[c.travel[k]&travelAll].Text() }
 		for k, r := range c.travel {
 			if own := m.slot &^ dropped; r != 0 && uint8(k) != own && text(uint8(k)) < text(own) {
 				rank++
@@ -233,11 +236,11 @@ func (at *steps) asks(next *steps, id string, m move) [][]string {
 		return nil
 	}
 	before, after := at.s.clients[m.client].node, next.s.clients[m.client].node
-	n := &at.x.automaton.nodes[after]
-	if before == after || n.idle || n.slots[0].kind != process.Request {
+	n := &at.x.automaton.Nodes[after]
+	if before == after || n.Idle || n.Slots[0].Kind != process.Request {
 		return nil
 	}
-	return at.x.texts.requests[n.slots[0].request].commands
+	return at.x.texts.Requests[n.Slots[0].Request].Commands
 }
 
 // clone is the same place, from which another step can be made.

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -29,17 +28,14 @@ func (e *env) Servers() []impls.Server { return e.servers }
 func (e *env) Session() impls.Session  { return e.session }
 
 func (e *env) Now() time.Time {
-	e.process.noteCallers()
 	return e.process.host.Now()
 }
 
 func (e *env) Monotonic() time.Duration {
-	e.process.noteCallers()
 	return e.process.host.Monotonic()
 }
 
 func (e *env) Token() string {
-	e.process.noteCallers()
 	return e.process.host.Token()
 }
 
@@ -70,15 +66,10 @@ func (e *env) WithTimeout(ctx context.Context, d time.Duration) (context.Context
 func (e *env) Go(fn func(ctx context.Context)) (stop func()) {
 	s := e.process.newScope(e.scope)
 	t := e.process.spawn(ofBackground, func() { fn(s) })
-	stop = func() {
-		if s.err == nil {
-			e.process.stopped++
-		}
+	return func() {
 		s.end(errCanceled)
 		e.process.join(t)
 	}
-	e.process.stopCode = reflect.ValueOf(stop).Pointer()
-	return stop
 }
 
 func (e *env) Shared(key string, make func() any) any {

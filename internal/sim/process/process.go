@@ -65,11 +65,8 @@ type terms struct {
 
 // noted is what a process notes of the lock's code.
 type noted struct {
-	deadline bool    // see AskedDeadline
-	outlives bool    // see AskedLate
-	stopped  int64   // how many background tasks were told to end
-	stopCode uintptr // where the code of the functions begins that tell them; 0: none was started
-	callers  Callers // that are to be noted; nil: none
+	deadline bool // see AskedDeadline
+	outlives bool // see AskedLate
 }
 
 // New is a process without locks.
@@ -166,17 +163,8 @@ type Input struct {
 	Message string          // that was received
 	// Lost: the reply, or the request itself, did not come through, and the connection gave up.
 	Lost bool
-	// Loss is the error by which the library reports that; nil: the usual one.
-	Loss error
 	// Expired: the time-out of the wait came first.
 	Expired bool
-}
-
-func (in Input) lossError() error {
-	if in.Loss != nil {
-		return in.Loss
-	}
-	return errLost
 }
 
 // Resume gives a task what it waits for, and runs the process as far as it comes.

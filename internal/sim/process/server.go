@@ -97,7 +97,7 @@ func (s server) send(ctx context.Context, conn int, commands ...[]string) ([]ser
 		case !in.Lost:
 			return in.Replies, nil
 		case !s.resends || conn != 0 || sent == resendings:
-			return nil, in.lossError()
+			return nil, errLost
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (s *subscription) Receive(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case in.Lost:
-		return "", in.lossError()
+		return "", errLost
 	}
 	return in.Message, nil
 }

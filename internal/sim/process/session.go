@@ -89,7 +89,7 @@ func (s session) ask(ctx context.Context, watch int, words ...string) (service.R
 	case err != nil:
 		return service.Reply{}, err
 	case in.Lost:
-		return service.Reply{}, in.lossError()
+		return service.Reply{}, errLost
 	}
 	reply := in.Replies[0]
 	if reply.Kind == service.Error {

@@ -165,7 +165,6 @@ func (p *Process) settle() {
 
 // block is called by the task that runs: it waits.
 func (p *Process) block(ctx Context, w Wait) (Input, error) {
-	p.noteCallers()
 	t := p.running
 	if t == nil && p.steps.Load() == 0 {
 		p.fail("New asks a server, sleeps or waits, which only operations and background tasks can")

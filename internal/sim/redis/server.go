@@ -23,7 +23,6 @@ type Server struct {
 	scripts map[string]string // by SHA
 	library *library
 	unknown string // see Unknown
-	undated bool   // see Undated
 }
 
 // conn is what the server knows of a connection.
@@ -47,13 +46,9 @@ func (s *Server) SetWallClock(since1970 time.Duration) {
 	s.epoch = since1970.Truncate(time.Millisecond)
 }
 
-// Undated says whether the server was asked for what depends on its wall clock, which it has not.
-func (s *Server) Undated() bool { return s.undated }
-
 // wallClock is what its wall clock shows, since 1970, for a command that depends on it.
 func (s *Server) wallClock(args []string) time.Duration {
 	if s.epoch == 0 {
-		s.undated = true
 		s.meet(strings.Join(args, " "))
 	}
 	return s.epoch + s.now

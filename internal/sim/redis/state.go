@@ -11,7 +11,7 @@ import (
 func (s *Server) Clone() *Server {
 	twin := &Server{
 		now: s.now, epoch: s.epoch, keys: make(map[string]*entry, len(s.keys)), conns: make(map[int]*conn, len(s.conns)),
-		scripts: maps.Clone(s.scripts), library: s.library, unknown: s.unknown, undated: s.undated,
+		scripts: maps.Clone(s.scripts), library: s.library, unknown: s.unknown,
 	}
 	for name, e := range s.keys {
 		twin.keys[name] = e.clone()

@@ -45,8 +45,7 @@ func TestTimeOfDay(t *testing.T) {
 	assert.Equal(t, `["1600000001" "249000"]`, s.Do(1, "EVAL", `return redis.call("TIME")`, "0").String())
 	assert.NotEqual(t, before, s.AppendState(nil))
 	assert.Empty(t, s.Unknown())
-	assert.False(t, s.Undated())
 	undated := New()
 	undated.Do(1, "PEXPIREAT", "k", "1600000000000")
-	assert.True(t, undated.Clone().Undated())
+	assert.Equal(t, "PEXPIREAT k 1600000000000", undated.Clone().Unknown())
 }

@@ -3,7 +3,6 @@ package reference
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -342,18 +341,15 @@ func (m *moment) idle() bool { return !m.busy && len(m.waits) == 0 }
 // declared asks a lock what it keeps, if it says so, while nothing of it is under way. How long ago it read a clock does not matter, then,
 // unless it does so for this.
 func (l *locals) declared(m *moment, v *life) error {
-	keeper, declares := v.Lock("lock").(impls.Keeper)
-	if !declares || l.undeclared || !m.idle() {
+	if l.undeclared || !m.idle() {
 		return nil
 	}
-	v.host.read = false
-	state := keeper.State()
-	m.read, m.reads = v.host.read, m.reads || v.host.read
-	if state != nil && !reflect.TypeOf(state).Comparable() {
-		return fmt.Errorf("State of %s returns a %T, which cannot be compared: return a number, a string, or a struct or an array of these", l.spec.Name, state)
+	state, read, declares := v.StateFrom(duration(v.host.shown.clock))
+	if !declares {
+		return v.Err()
 	}
-	m.kept = fmt.Sprintf("%#v", state)
-	if l.clocks == absolute && v.host.read {
+	m.kept, m.read, m.reads = string(state), read, m.reads || read
+	if l.clocks == absolute && read {
 		m.kept += fmt.Sprint(m.shown)
 	}
 	return nil

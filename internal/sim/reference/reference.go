@@ -1,6 +1,6 @@
 // Package reference is the slow reference search: it recomputes what package explore says of a lock, by other means. A state is a row of
 // parts: clients, servers, and what suspicions need to know. A client is all that it was given since its lock declared what it keeps
-// (impls.Keeper); nothing else is concluded about what a lock remembers. A step is made once for all states that are alike in what it reads.
+// (impls.Stateful); nothing else is concluded about what a lock remembers. A step is made once for all states that are alike in what it reads.
 // No order of steps is left out, refused tries are repeated whether anything has changed or not, and a lock that reads clocks meets a grid of
 // times. Clients count as one only if the lock's card says that tokens are compared for equality alone. Config.Without switches these
 // reductions off, and Config.Every goes through every sequence of choices.

@@ -134,13 +134,15 @@ func (l *lender) TryAcquire(ctx context.Context) (bool, error) {
 
 func (l *lender) Valid() time.Duration { return l.valid }
 
+func (l *lender) State() any { return l.valid }
+
 func (l *lender) Release(context.Context) (bool, error) { return true, nil }
 
 // The copy of a write arrives when its client has had the lock once more, and another in between. The copy changes nothing, and yet it is stale.
 func TestTheSearchesAgreeOnCopiesOfWrites(t *testing.T) {
 	t.Parallel()
 	spec := impls.Spec{
-		Card: impls.Card{Name: "lender", Needs: impls.OneServer, Contract: history.Contract{Leaseless: true}},
+		Card: impls.Card{Name: "lender", Needs: impls.OneServer, Contract: history.Contract{Leaseless: true}, EqualTokens: true},
 		New:  func(env impls.Env, _ impls.Options) impls.Lock { return &lender{env: env} },
 	}
 	for clients, found := range map[int]int{1: 0, 2: 1} {

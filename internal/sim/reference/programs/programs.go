@@ -124,7 +124,7 @@ func MakeRich(seed uint64) (impls.Spec, string) {
 func (p *program) spec(name string, seed uint64) impls.Spec {
 	return impls.Spec{
 		Card: impls.Card{
-			Name: fmt.Sprintf("%s-%d", name, seed), Needs: impls.OneServer, Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner},
+			Name: fmt.Sprintf("%s-%d", name, seed), Needs: impls.OneServer, EqualTokens: true, Promises: []impls.Promise{impls.MutualExclusion, impls.ReleaseByOwner},
 		},
 		New: func(env impls.Env, opts impls.Options) impls.Lock { return &lock{env: env, opts: opts, program: p} },
 	}
@@ -151,6 +151,15 @@ type lock struct {
 	refusals int    // in a row
 	last     time.Time
 	stop     func() // ends the background task; nil: there has been none
+}
+
+func (l *lock) State() any {
+	return struct {
+		token, seen             string
+		took, removed, stops    bool
+		number, quarters, tries int64
+		last                    time.Time
+	}{l.token, l.seen, l.took, l.removed, l.stop != nil, l.number, l.quarters, int64(l.refusals), l.last}
 }
 
 func (l *lock) TryAcquire(ctx context.Context) (bool, error) {

@@ -1,0 +1,119 @@
+package process
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/impls"
+)
+
+// State encodes what the locks of the process declare to keep: two processes with the same state do the same from here on. It is false while a task lives,
+// or where a lock declares nothing.
+func (p *Process) State() ([]byte, bool) {
+	if p.tasksLive() {
+		return nil, false
+	}
+	return (&declaration{p: p}).of(nil)
+}
+
+// StateFrom is State with each impls.Reading as its difference from a time, and says whether there is one. A state that differs only by when it was is the
+// same, then.
+func (p *Process) StateFrom(now time.Duration) (state []byte, read, declared bool) {
+	if p.tasksLive() {
+		return nil, false, false
+	}
+	d := declaration{p: p, from: now}
+	state, declared = d.of(nil)
+	return state, d.read, declared
+}
+
+func (p *Process) tasksLive() bool {
+	return slices.ContainsFunc(p.tasks, func(t *task) bool { return t != nil })
+}
+
+// Beside is what the locks keep while background tasks live, and what each task waits for. If an operation leaves it as it was, it has changed nothing. The
+// result is false where no task lives, an operation is under way, or a lock declares nothing.
+func (p *Process) Beside() (state []byte, declared bool) {
+	lives := false
+	for _, t := range p.tasks {
+		switch {
+		case t == nil:
+			state = append(state, "0 "...)
+		case t.scope != nil:
+			return nil, false
+		default:
+			state = fmt.Appendf(state, "%d ", t.wait.Seq)
+			lives = true
+		}
+	}
+	if !lives {
+		return nil, false
+	}
+	return (&declaration{p: p}).of(state)
+}
+
+// declaration is what the locks of a process declare, with each reading of a clock as its difference from a time.
+type declaration struct {
+	p    *Process
+	from time.Duration
+	read bool // there is such a reading
+}
+
+// of appends what each lock declares.
+func (d *declaration) of(b []byte) (state []byte, all bool) {
+	p := d.p
+	defer func() {
+		if r := recover(); r != nil {
+			p.fail("%w: %v", ErrPanic, r)
+		}
+	}()
+	for _, e := range p.order {
+		lock, declares := e.lock.(impls.Stateful)
+		if !declares {
+			return nil, false
+		}
+		b = d.append(fmt.Appendf(b, "%q", e.handle), reflect.ValueOf(lock.State()))
+	}
+	return b, true
+}
+
+var timeType, readingType = reflect.TypeFor[time.Time](), reflect.TypeFor[impls.Reading]()
+
+// append appends a value, so that different values have different texts, and tokens stand in them as they are.
+func (d *declaration) append(b []byte, v reflect.Value) []byte {
+	switch kind := v.Kind(); {
+	case kind == reflect.Invalid:
+		return append(b, '-')
+	case v.Type() == readingType:
+		d.read = true
+		return fmt.Appendf(b, " %d", v.Int()-int64(d.from))
+	case kind == reflect.String:
+		return fmt.Appendf(b, "%q", v.String())
+	case kind <= reflect.Float64:
+		return fmt.Appendf(b, " %v", v)
+	case kind == reflect.Interface && v.IsNil():
+		return append(b, '-')
+	case kind == reflect.Interface:
+		return d.append(append(b, v.Elem().Type().String()...), v.Elem())
+	case v.Kind() == reflect.Array:
+		for i := range v.Len() {
+			b = d.append(b, v.Index(i))
+		}
+		return b
+	case kind == reflect.Struct:
+		fields := v.NumField()
+		if v.Type() == timeType {
+			if fields = 2; v.Field(0).Uint()>>63 != 0 { // without its zone; no Env gives one with a monotonic reading
+				d.p.fail("it keeps a time of the real clock; a lock asks its Env for the time")
+			}
+		}
+		for i := range fields {
+			b = d.append(b, v.Field(i))
+		}
+		return b
+	}
+	d.p.fail("its State has a %v: it is made of numbers, strings and times, and of structs and arrays of these", v.Type())
+	return b
+}
