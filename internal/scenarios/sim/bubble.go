@@ -103,7 +103,7 @@ func (w *Bubble) newBubble(subject play.Subject, script *scenarios.Script) *bubb
 	b.base = b.began.Add(-stride)
 	b.name()
 	b.outside = b
-	b.Record = play.NewRecorder(b.Now)
+	b.Record = play.NewRecorder(b.stamp)
 	b.start = b.newGuest
 	b.stop = append(b.stop, b.close)
 	return b
