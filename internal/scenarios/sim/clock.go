@@ -19,7 +19,7 @@ const (
 type timeline struct {
 	now    time.Duration
 	shift  time.Duration // from what it is to what is recorded: what takes no time is recorded with times one after the other all the same
-	events []event // in order of time; those of the same time, in the order in which they were foreseen
+	events []event       // in order of time; those of the same time, in the order in which they were foreseen
 }
 
 // stamp is the time to be recorded.

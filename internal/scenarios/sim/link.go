@@ -185,6 +185,7 @@ type message struct {
 	arrive   func()
 	requests [][]string      // for a server; none: it is for the client, or says that the client has hung up
 	replies  []service.Reply // for the client
+	noted    bool            // they are those of a lock server, and the history has one of the commands
 	told     service.Message // for the client, which has not asked
 }
 

@@ -24,6 +24,7 @@ type packet struct {
 	lost     bool  // nothing comes back to the client on this connection any more
 	zxid     int64 // of a ZooKeeper's reply
 	start    int   // of the server: how often it had been started when the packet was sent
+	noted    bool  // a command of it is in the history
 }
 
 // receiver is the part of a client that waits for the replies to a packet.
@@ -180,6 +181,7 @@ func (c *cell) do(f *flight, again bool) service.Reply {
 	}
 	f.server.follow(f, reply)
 	if f.args != nil {
+		f.noted = true
 		note.Reply = commands.Clip(reply.Recorded())
 		for i := range note.Changes {
 			note.Changes[i].After = f.server.state(note.Changes[i].Key)
@@ -223,7 +225,7 @@ func (c *cell) sendBack(p *packet) {
 	if p.lost || p.cut() {
 		return
 	}
-	p.link.back(c, p.conn, message{arrive: func() { c.answer(p) }, replies: p.replies})
+	p.link.back(c, p.conn, message{arrive: func() { c.answer(p) }, replies: p.replies, noted: p.noted && p.server != c.resource})
 }
 
 // answer gives the client its replies, if it still waits for them on that connection.

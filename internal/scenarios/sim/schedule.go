@@ -30,10 +30,11 @@ type schedule struct {
 	choose   chooser
 	flows    []*flow
 	programs []*program
-	struck   int // faults so far
-	late     map[string]bool
-	over     bool          // or not begun: messages take their time, and nothing befalls anybody
-	sent     time.Duration // so many messages, a nanosecond each, since it was over
+	struck   int             // faults so far
+	late     map[string]bool // clients of whom something is late
+	held     map[string]bool // clients of whom a reply is
+	over     bool            // or not begun: messages take their time, and nothing befalls anybody
+	sent     time.Duration   // so many messages, a nanosecond each, since it was over
 }
 
 // chooser makes the choices of a schedule.
@@ -80,7 +81,7 @@ func (f *flow) underWay() bool { return len(f.pending) > 0 }
 const instant = time.Nanosecond
 
 func (b *bubble) newSchedule(search Search) *schedule {
-	s := &schedule{bubble: b, Search: search, late: map[string]bool{}, over: true}
+	s := &schedule{bubble: b, Search: search, late: map[string]bool{}, held: map[string]bool{}, over: true}
 	if search.Every != nil {
 		s.choose = search.Every.begin()
 	} else {
@@ -215,13 +216,18 @@ func (s *schedule) pass(d time.Duration, through bool) (acted bool) {
 	return acted
 }
 
-// delay records that what is under way is late.
+// delay records that what is under way is late. A reply that has been sent is held: its client declares what it does after it got it.
 func (s *schedule) delay() {
 	for _, f := range s.flows {
 		if name := f.conn.link.owner.Name; f.underWay() && !s.late[name] {
 			s.late[name] = true
 			s.Fault(faults.Delay, name, history.PhaseInject, "messages are late")
 			s.Fault(faults.Delay, name, history.PhaseEffective, "time passes while they are under way")
+		}
+		if name := f.conn.link.owner.Name; f.underWay() && f.pending[0].noted && !s.held[name] {
+			s.held[name] = true
+			s.Fault(faults.HoldReply, name, history.PhaseInject, "a reply is late")
+			s.Fault(faults.HoldReply, name, history.PhaseEffective, "time passes while it is under way")
 		}
 	}
 }
@@ -230,12 +236,20 @@ func (s *schedule) delay() {
 func (s *schedule) onTime() {
 	for _, p := range s.programs {
 		name := p.handle.Name
-		pending := func(f *flow) bool { return f.conn.link.owner.Name == name && f.underWay() }
-		if s.late[name] && !slices.ContainsFunc(s.flows, pending) {
+		if s.held[name] && !s.has(name, func(f *flow) bool { return f.underWay() && f.pending[0].noted }) {
+			delete(s.held, name)
+			s.Fault(faults.HoldReply, name, history.PhaseRecover, "it has arrived")
+		}
+		if s.late[name] && !s.has(name, (*flow).underWay) {
 			delete(s.late, name)
 			s.Fault(faults.Delay, name, history.PhaseRecover, "all messages have arrived")
 		}
 	}
+}
+
+// has says whether a client has such a flow.
+func (s *schedule) has(name string, is func(*flow) bool) bool {
+	return slices.ContainsFunc(s.flows, func(f *flow) bool { return f.conn.link.owner.Name == name && is(f) })
 }
 
 // cut breaks a connection. Its replies are lost, and its request with drop.

@@ -99,7 +99,7 @@ func (st *stateOf) of(s *schedule, held map[any]bool) key {
 		for _, n := range []int64{busy, int64(len(p.ahead)), int64(p.retries), int64(p.patience)} {
 			b = binary.AppendVarint(b, n)
 		}
-		b = appendFlags(b, p.gaveUp, held[p], s.late[p.handle.Name])
+		b = appendFlags(b, p.gaveUp, held[p], s.late[p.handle.Name], s.held[p.handle.Name])
 	}
 	for _, f := range s.sortedFlows() {
 		b = appendFlags(append(b, f.name...), held[f], f.conn.broken, f.conn.closing)
