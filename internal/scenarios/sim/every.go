@@ -64,7 +64,7 @@ const mostScheduleSteps = 2000
 
 // Replay plays one schedule, whose way is that which Way has said.
 func (e Every) Replay(way []int) *Every {
-	e.seen, e.points = nil, nil
+	e.seen, e.points, e.diverged = nil, nil, ""
 	for _, at := range way {
 		e.points = append(e.points, &point{at: at})
 	}
