@@ -21,16 +21,21 @@ type chance struct {
 	expected *rand.Rand // what math/rand draws if nobody else does
 }
 
-// take has random numbers come from c until giveBack is called.
+// seedFunctions seeds the functions of math/rand.
+func seedFunctions(n uint64) {
+	rand.Seed(int64(n)) //lint:ignore SA1019 nothing else reaches them
+}
+
+// takeChance has random numbers come from c until giveBack is called.
 func takeChance() (c *chance, giveBack func()) {
 	c = &chance{stream: randv2.NewChaCha8([32]byte{}), expected: rand.New(rand.NewSource(0))}
 	reader, setting := cryptorand.Reader, os.Getenv("GODEBUG")
 	cryptorand.Reader = c
 	_ = os.Setenv("GODEBUG", setting+",randseednop=0") // so that Seed has an effect
-	rand.Seed(0)                                       //nolint:staticcheck // nothing else reaches the functions of the package
+	seedFunctions(0)
 	return c, func() {
 		cryptorand.Reader = reader
-		rand.Seed(int64(randv2.Uint64())) //nolint:staticcheck // as above
+		seedFunctions(randv2.Uint64())
 		_ = os.Setenv("GODEBUG", setting)
 	}
 }
@@ -49,7 +54,7 @@ func (c *chance) seed(n uint64) {
 	binary.LittleEndian.PutUint64(key[:], n)
 	c.stream.Seed(key)
 	if c.drawn {
-		rand.Seed(int64(n)) //nolint:staticcheck // as above
+		seedFunctions(n)
 	}
 }
 

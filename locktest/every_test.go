@@ -27,6 +27,7 @@ type plain struct {
 	key   string
 	lease time.Duration
 	token string
+	count int // of tries
 }
 
 func (l *plain) TryAcquire(ctx context.Context) (bool, error) {
@@ -110,8 +111,9 @@ func (l *plain) renew(hold context.Context, mu sync.Locker) {
 		case <-ticks.C:
 		}
 		mu.Lock()
-		n, err := l.env.Server().Eval(hold, prolong, []string{l.key}, l.token, l.lease.Milliseconds())
+		token := l.token
 		mu.Unlock()
+		n, err := l.env.Server().Eval(hold, prolong, []string{l.key}, token, l.lease.Milliseconds())
 		if err == nil && n != int64(1) && hold.Err() == nil {
 			l.env.Lost("it was not renewed")
 			return
@@ -136,11 +138,12 @@ var ordinary = map[string]func(*plain) impls.Lock{
 	"watchdog with a mutex": func(l *plain) impls.Lock {
 		var mu sync.Mutex
 		m := holding(l, func(hold context.Context) { l.renew(hold, &mu) })
-		end := m.release
-		m.release = func(ctx context.Context) (bool, error) {
+		try := m.acquire
+		m.acquire = func(ctx context.Context) (bool, error) {
 			mu.Lock()
-			defer mu.Unlock()
-			return end(ctx)
+			l.count++
+			mu.Unlock()
+			return try(ctx)
 		}
 		return m
 	},
@@ -173,6 +176,23 @@ var ordinary = map[string]func(*plain) impls.Lock{
 			return l.TryAcquire(short)
 		}}
 	},
+	"jitter, time.AfterFunc and context.WithTimeout": func(l *plain) impls.Lock {
+		m := holding(l, func(hold context.Context) {
+			over := time.AfterFunc(l.lease, func() { l.env.Lost("its lease is over") })
+			context.AfterFunc(hold, func() { over.Stop() })
+		})
+		once := m.acquire
+		m.acquire = func(ctx context.Context) (ok bool, err error) {
+			short, cancel := context.WithTimeout(ctx, l.lease/4)
+			defer cancel()
+			for n := 0; n < 3 && !ok && err == nil; n++ {
+				time.Sleep(time.Duration(rand.Intn(20)) * time.Millisecond)
+				ok, err = once(short)
+			}
+			return ok, err
+		}
+		return m
+	},
 	"sync.Map": func(l *plain) impls.Lock {
 		var tokens sync.Map
 		return made{plain: l, acquire: func(ctx context.Context) (bool, error) {
@@ -180,10 +200,11 @@ var ordinary = map[string]func(*plain) impls.Lock{
 			tokens.Store(l.key, l.token)
 			return ok, err
 		}, release: func(ctx context.Context) (bool, error) {
-			if _, held := tokens.LoadAndDelete(l.key); !held {
-				return false, nil
+			ok, err := l.Release(ctx)
+			if err == nil {
+				tokens.Delete(l.key)
 			}
-			return l.Release(ctx)
+			return ok, err
 		}}
 	},
 	"slog and atomic counters": func(l *plain) impls.Lock {

@@ -231,6 +231,7 @@ func (w bubbleWorld) Play(ctx context.Context, subject play.Subject, script *sce
 func (w bubbleWorld) inBubble(do func()) {
 	w.t.Helper()
 	ended := false
+	defer watch()()
 	defer func() {
 		if what := recover(); what != nil {
 			if !ended {

@@ -138,6 +138,9 @@ func (s *screen) conclusion(e *lab.Exploration, opts exploreOptions) {
 	if r.Unmerged != "" && (r.Found == nil || opts.Verbose) {
 		s.field("merging", "off, so the search is larger than it need be: %s", r.Unmerged)
 	}
+	if r.Found == nil && (r.Doubt != "" || r.Unmerged != "" && !r.Complete()) {
+		s.field("any code", "%s", lab.AnyCode)
+	}
 	switch {
 	case opts.Assumptions:
 		s.basis(r)

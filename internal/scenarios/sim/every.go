@@ -112,7 +112,9 @@ func (e *Every) begin() *Every {
 
 func (*Every) priority() int { return 0 }
 
-func (e *Every) sent(client string, m message) { e.state.sent(client, m) }
+func (e *Every) sent(s *schedule, client string, m message) {
+	e.state.sent(client, m, func(word string) bool { return s.IsLock(word) || s.IsData(word) })
+}
 
 // turn is the same for every client.
 func (*Every) turn(*schedule) []scenarios.Step {

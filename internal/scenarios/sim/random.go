@@ -50,7 +50,7 @@ func (r *random) oneIn(n int) bool { return r.rng.IntN(n) == 0 }
 
 func (r *random) priority() int { return 1 + r.rng.IntN(1000) }
 
-func (*random) sent(string, message) {}
+func (*random) sent(*schedule, string, message) {}
 
 func (r *random) next(s *schedule) (step, error) {
 	number, choices, what := r.steps, r.choices(s), step{takes: instant}

@@ -47,8 +47,8 @@ type chooser interface {
 	rest(*schedule) time.Duration
 	// priority is that of a new flow or client.
 	priority() int
-	// sent takes in that a client sends something, or gets it.
-	sent(client string, m message)
+	// sent takes in that something is on its way from or to a client.
+	sent(s *schedule, client string, m message)
 }
 
 // step is one thing that happens. Exactly one of its first five fields says what; none: nothing happens.
@@ -103,7 +103,7 @@ func (s *schedule) add(on *conn, m message) {
 		s.flows = append(s.flows, &flow{conn: on, name: fmt.Sprint(on.link.owner.Name, " ", on.link.server.name, "#", on.number), priority: s.choose.priority()})
 	}
 	s.flows[i].pending = append(s.flows[i].pending, m)
-	s.choose.sent(on.link.owner.Name, m)
+	s.choose.sent(s, on.link.owner.Name, m)
 }
 
 // run takes all clients through their programs, then has each of them acquire the lock once more while nothing befalls them.

@@ -37,14 +37,14 @@ func newStateOf() stateOf {
 // shortestToken is how long a word is that may be a token. One that is none has a name as well, and does no harm.
 const shortestToken = 8
 
-// sent names the tokens in requests. A name is as long as its token.
-func (st *stateOf) sent(client string, m message) {
+// sent names the tokens in requests, which are no keys. A name is as long as its token.
+func (st *stateOf) sent(client string, m message, isKey func(string) bool) {
 	for _, words := range m.requests {
 		if name := strings.ToUpper(words[0]); strings.HasPrefix(name, "EVAL") || name == "SCRIPT" {
 			words = words[min(2, len(words)):]
 		}
 		for _, word := range words {
-			if len(word) < shortestToken || slices.ContainsFunc(st.tokens, func(t token) bool { return string(t.word) == word }) {
+			if len(word) < shortestToken || isKey(word) || slices.ContainsFunc(st.tokens, func(t token) bool { return string(t.word) == word }) {
 				continue
 			}
 			of := 1
