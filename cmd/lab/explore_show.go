@@ -135,12 +135,7 @@ func (s *screen) conclusion(e *lab.Exploration, opts exploreOptions) {
 	s.passed(r, unstruck)
 	s.field("states", "%d in %v (%s/s), the longest path has %d steps", r.States, r.Took.Round(time.Millisecond), rate(r.States, r.Took), r.Longest)
 	s.field("coverage", "%s", cmp.Or(strings.Join(r.Coverage, ", "), "none: no client asked for the lock"))
-	if r.Unmerged != "" && (r.Found == nil || opts.Verbose) {
-		s.field("merging", "off, so the search is larger than it need be: %s", r.Unmerged)
-	}
-	if r.Found == nil && (r.Doubt != "" || r.Unmerged != "" && !r.Complete()) {
-		s.field("any code", "%s", lab.AnyCode)
-	}
+	s.merging(r, opts)
 	switch {
 	case opts.Assumptions:
 		s.basis(r)
@@ -149,6 +144,16 @@ func (s *screen) conclusion(e *lab.Exploration, opts exploreOptions) {
 	}
 	if r.Horizon > 0 {
 		s.field("horizon", "the search follows time for %v", r.Horizon)
+	}
+}
+
+// merging says that the lock does what a model cannot follow well, or not at all, and how to search it then.
+func (s *screen) merging(r *explore.Result, opts exploreOptions) {
+	if r.Unmerged != "" && (r.Found == nil || opts.Verbose) {
+		s.field("merging", "off, so the search is larger than it need be: %s", r.Unmerged)
+	}
+	if r.Found == nil && (r.Doubt != "" || r.Unmerged != "" && !r.Complete()) {
+		s.field("any code", "%s", lab.AnyCode)
 	}
 }
 

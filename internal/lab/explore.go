@@ -34,8 +34,8 @@ func (p ExplorePlan) Config() (explore.Config, error) {
 // AnyCode says how to search a lock that the explorer cannot follow.
 const AnyCode = "locktest.Explore(t, locktest.OfSpec(lock), locktest.Search{Every: &locktest.Every{Faults: 1}}) searches every schedule of any code; see docs/locktest.md"
 
-// explored is what came of a search. An error that is about what the lock does says how to search it instead.
-func explored(ctx context.Context, config explore.Config) (*explore.Result, error) {
+// searched is what came of a search. An error that is about what the lock does says how to search it instead.
+func searched(ctx context.Context, config explore.Config) (*explore.Result, error) {
 	result, err := explore.Explore(ctx, config)
 	if needs := config.Lock.Needs; err != nil && ctx.Err() == nil && (needs == impls.OneServer || needs == impls.MostServers) {
 		err = fmt.Errorf("%w; %s", err, AnyCode)
@@ -59,7 +59,7 @@ func Explore(ctx context.Context, plan ExplorePlan) (*Exploration, error) {
 	if expected == points.PerCard && len(config.Only) == 0 { // what is looked for by name is not let pass
 		config.Excuses = points.Excuses(config.Lock.Card)
 	}
-	result, err := explored(ctx, config)
+	result, err := searched(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func exploreAllServers(ctx context.Context, config explore.Config, result *explo
 	all.Clients, all.Rounds, all.Reenter = min(config.Clients, 2), 1, 0
 	all.Servers, all.Budget, all.MostFaults, all.Instants = min(config.Lock.Servers, explore.MostServers), explore.Budget{}, 0, nil
 	all.States = cmp.Or(config.States, mostStatesOfAll)
-	found, err := explored(ctx, all)
+	found, err := searched(ctx, all)
 	switch {
 	case err != nil:
 		return config, nil, err
