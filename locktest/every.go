@@ -128,7 +128,7 @@ func (l *level) search() (again bool) {
 			return false
 		}
 	}
-	l.within.Schedules = all.Total()
+	l.within.Schedules, l.within.drawn = all.Total(), l.chance.drawn
 	if n := all.Endless(); n > 0 {
 		l.within.Why = fmt.Sprintf("%d schedules have no end: the lock tries again without a pause", n)
 	}
@@ -215,7 +215,11 @@ func (w Within) String() string {
 	said += ")"
 	switch {
 	case w.Complete:
-		return said + fmt.Sprintf(", complete: they stand for all %.0f within these bounds, and a sample replays", w.Schedules)
+		said += fmt.Sprintf(", complete: they stand for all %.0f within these bounds, and a sample replays", w.Schedules)
+		if w.drawn {
+			said += "; the lock draws random numbers, and these are for one seed of math/rand"
+		}
+		return said
 	case w.Schedules > 0:
 		return said + fmt.Sprintf(", not complete: they stand for %.0f, but %s", w.Schedules, w.Why)
 	}

@@ -38,6 +38,7 @@ func (l *plain) TryAcquire(ctx context.Context) (bool, error) {
 
 var (
 	release = &impls.Script{Source: `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`}
+	again   = &impls.Script{Source: `if redis.call("GET", KEYS[1]) == ARGV[1] or redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return redis.call("PEXPIRE", KEYS[1], ARGV[2]) end return 0`}
 	prolong = &impls.Script{Source: `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2]) end return 0`}
 )
 
@@ -149,13 +150,14 @@ var ordinary = map[string]func(*plain) impls.Lock{
 	},
 	"time-out of Env, with retries": func(l *plain) impls.Lock {
 		return made{plain: l, acquire: func(ctx context.Context) (bool, error) {
+			l.token = l.env.Token()
 			for {
 				short, cancel := l.env.WithTimeout(ctx, l.lease/4)
-				ok, err := l.TryAcquire(short)
+				n, err := l.env.Server().Eval(short, again, []string{l.key}, l.token, l.lease.Milliseconds())
 				late := short.Err() != nil && ctx.Err() == nil
 				cancel()
 				if err == nil || !late {
-					return ok, err
+					return n == int64(1), err
 				}
 			}
 		}}

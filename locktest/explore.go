@@ -64,6 +64,8 @@ type Within struct {
 	Played    int     // all others go on like one of these from some state on
 	Unknown   int     // that came to no verdict
 	Merged    int     // ended where another one had been, without a verdict until then
+
+	drawn bool // the lock has drawn numbers of math/rand
 }
 
 // shortSearch is how long a search lasts with -short, and goOn how long after the first finding.
