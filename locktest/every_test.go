@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand"
 	randv2 "math/rand/v2"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -154,9 +155,8 @@ var ordinary = map[string]func(*plain) impls.Lock{
 			for {
 				short, cancel := l.env.WithTimeout(ctx, l.lease/4)
 				n, err := l.env.Server().Eval(short, again, []string{l.key}, l.token, l.lease.Milliseconds())
-				late := short.Err() != nil && ctx.Err() == nil
 				cancel()
-				if err == nil || !late {
+				if err == nil || ctx.Err() != nil || !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
 					return n == int64(1), err
 				}
 			}
