@@ -36,6 +36,8 @@ type Exploration struct {
 	Complete       bool   // everything within the bounds was searched
 	Limit          string // what ended the search early
 	States         int    // how many were found
+	// Doubt is what the lock did that a model cannot follow, so that nothing is shown; empty: nothing. locktest.Explore with Search.Every searches any code.
+	Doubt string
 }
 
 // Counterexample is an interleaving that breaks a lock.
@@ -59,7 +61,7 @@ func Explore(ctx context.Context, lock impls.Spec, bounds Bounds) (*Exploration,
 	if err != nil {
 		return nil, err
 	}
-	out := &Exploration{Outcome: outcomeOf(found.Outcome()), Complete: found.Complete(), Limit: found.Limit, States: found.States}
+	out := &Exploration{Outcome: outcomeOf(found.Outcome()), Complete: found.Complete(), Limit: found.Limit, States: found.States, Doubt: found.Doubt}
 	if t := found.Found; t != nil {
 		out.Counterexample = &Counterexample{Anomalies: t.Anomalies, Faults: t.Faults, History: t.Events, Verdict: t.Verdict, lock: lock, trace: t}
 	}

@@ -41,33 +41,63 @@ type Search struct {
 	Expect []checker.Name
 	// Except are anomalies that the lock is known to show, which are passed over with all that follows them in a schedule.
 	Except []checker.Name
+	// Every has all schedules within bounds searched after random ones, which usually find sooner; nil: random ones only.
+	Every *Every
+}
+
+// Every bounds a search of all schedules.
+type Every struct {
+	// Faults is how many may strike in a schedule. It searches those without one first, then those with one at most, and so on.
+	Faults int
+	// Turns is how often each client acquires, works and releases; zero: once.
+	Turns int
+	For   time.Duration // of real time, after the random search; zero: a minute
+}
+
+// Within is what a search of all schedules with so many faults at most has come to.
+type Within struct {
+	Faults int
+	// Complete: there is no other schedule within these bounds, and a sample of them came to the same when it was played twice. Why says why not.
+	Complete  bool
+	Why       string
+	Schedules float64 // that there are; zero if the search did not get to its end
+	Played    int     // all others go on like one of these from some state on
+	Unknown   int     // that came to no verdict
+	Merged    int     // ended where another one had been, without a verdict until then
+
+	drawn bool // the lock has drawn numbers of math/rand
 }
 
 // shortSearch is how long a search lasts with -short, and goOn how long after the first finding.
 const shortSearch, goOn = time.Second, time.Second
 
-// seedVariable names the seed of the only schedule to be played.
-const seedVariable = "LOCKTEST_SEED"
+// These variables name the only schedule to be played: a random one by its seed, or one of all by its way.
+const (
+	seedVariable = "LOCKTEST_SEED"
+	wayVariable  = "LOCKTEST_SCHEDULE"
+)
 
 // Explored is what a search has done.
 type Explored struct {
 	Schedules, Commands int
 	Unknown             int // schedules that came to no verdict
 	Took                time.Duration
-	Findings            []Finding // by seed; that there is none is no proof
+	Findings            []Finding // by seed; that there is none is no proof, unless Every says so
+	Every               []Within  // by faults
 }
 
 // Finding is one way in which schedules broke a promise.
 type Finding struct {
 	Cause     string            // the promise, the command and what it did, as far as these are known
 	Schedules int               // that showed it
-	Seed      uint64            // of the first of these
+	Seed      uint64            // of the first of these, if it is random
+	Schedule  string            // the first of these, if it is one of all; LOCKTEST_SCHEDULE plays it again
 	Anomalies []checker.Anomaly // that the first showed
 }
 
 // Explore searches schedules of the lock's messages: in which order they arrive, what is late, which connections break. What shows an anomaly against the
 // lock's promises fails the test, unless it is expected; the search then goes on for a second, to find others. It is random and bounded, and never
-// complete. With -short it lasts a second.
+// complete, but for what Search.Every adds. With -short each part lasts a second.
 func Explore(t *testing.T, subject Subject, search Search) Explored {
 	t.Helper()
 	s, err := newSuite(subject)
@@ -80,6 +110,13 @@ func Explore(t *testing.T, subject Subject, search Search) Explored {
 	search = search.withDefaults()
 	if testing.Short() {
 		search.For = min(search.For, shortSearch)
+		if search.Every != nil {
+			search.Every.For = min(search.Every.For, shortSearch)
+		}
+	}
+	way := os.Getenv(wayVariable)
+	if way != "" && search.Every == nil {
+		t.Fatalf("locktest: %s=%s is for a search of every schedule, and Search.Every is nil", wayVariable, way)
 	}
 	if text := os.Getenv(seedVariable); text != "" {
 		if search.Seed, err = strconv.ParseUint(text, 10, 64); err != nil {
@@ -88,7 +125,13 @@ func Explore(t *testing.T, subject Subject, search Search) Explored {
 		search.Schedules = 1
 	}
 	defer quiet(t)()
-	found := s.explore(t, search)
+	found := s.explore(t, search, way)
+	for _, w := range found.Every {
+		t.Log(w)
+	}
+	if way != "" {
+		return found
+	}
 	rate := float64(found.Commands) / found.Took.Seconds()
 	t.Logf("%d schedules (%d unknown), %d commands in %v (%.0f a second), seeds from %d; a random search, not a proof",
 		found.Schedules, found.Unknown, found.Commands, found.Took.Round(time.Millisecond), rate, search.Seed)
@@ -97,6 +140,10 @@ func Explore(t *testing.T, subject Subject, search Search) Explored {
 
 // wrong is the bound that makes no sense, or empty.
 func (s Search) wrong() string {
+	var every Every
+	if s.Every != nil {
+		every = *s.Every
+	}
 	for _, bound := range []struct {
 		name     string
 		value    any
@@ -104,6 +151,7 @@ func (s Search) wrong() string {
 	}{
 		{"For", s.For, s.For < 0}, {"Schedules", s.Schedules, s.Schedules < 0}, {"Clients", s.Clients, s.Clients < 0}, {"Turns", s.Turns, s.Turns < 0},
 		{"AtOnce", s.AtOnce, s.AtOnce < 0}, {"Lease", s.Lease, s.Lease < 0},
+		{"Every.Faults", every.Faults, every.Faults < 0}, {"Every.Turns", every.Turns, every.Turns < 0}, {"Every.For", every.For, every.For < 0},
 	} {
 		if bound.negative {
 			return fmt.Sprintf("%s is %v", bound.name, bound.value)
@@ -117,6 +165,12 @@ func (s Search) withDefaults() Search {
 		if *n == 0 {
 			*n = value
 		}
+	}
+	if s.Every != nil {
+		every := *s.Every
+		orDefault(&every.Turns, 1)
+		every.For = cmp.Or(every.For, time.Minute)
+		s.Every = &every
 	}
 	orDefault(&s.Clients, 2)
 	orDefault(&s.Turns, 2)
@@ -140,14 +194,19 @@ func (s Search) schedule(seed uint64) sim.Search {
 }
 
 // explore plays schedules, several at a time. Of those that show something it reports the one with the smallest seed, whichever ends first.
-func (s *suite) explore(t *testing.T, search Search) Explored {
+func (s *suite) explore(t *testing.T, search Search, way string) Explored {
 	defer collectRarely()()
 	x := &exploration{suite: s, t: t, search: search, began: time.Now(), said: time.Now(), next: search.Seed}
-	var workers sync.WaitGroup
-	for range min(search.AtOnce, cmp.Or(search.Schedules, search.AtOnce)) {
-		workers.Go(x.work)
+	if way == "" {
+		var workers sync.WaitGroup
+		for range min(search.AtOnce, cmp.Or(search.Schedules, search.AtOnce)) {
+			workers.Go(x.work)
+		}
+		workers.Wait()
 	}
-	workers.Wait()
+	if search.Every != nil && len(x.shown) == 0 && x.failed == nil && !x.cutOff {
+		x.every(way)
+	}
 	s.sayBlocked(t)
 	x.found.Took = time.Since(x.began)
 	switch {
@@ -157,7 +216,7 @@ func (s *suite) explore(t *testing.T, search Search) Explored {
 		t.Fatalf("locktest: %v", x.failed)
 	case x.cutOff:
 		t.FailNow()
-	case x.found.Unknown == x.found.Schedules:
+	case x.found.Unknown == x.found.Schedules && way == "":
 		t.Errorf("locktest: no schedule came to a verdict: %s", x.why)
 	case len(search.Expect) > 0 && testing.Short():
 		t.Skipf("%v was expected, and not found in so short a time", search.Expect)
@@ -191,8 +250,32 @@ type exploration struct {
 // schedule is one that has been played.
 type schedule struct {
 	seed    uint64
+	way     string // of one among all; empty: it is random
 	played  play.Played
 	against []checker.Anomaly
+}
+
+// among is how many schedules there were of the kind that was searched last.
+func (x *exploration) among() (n int) {
+	for _, w := range x.found.Every {
+		n += w.Played
+	}
+	return cmp.Or(n, x.found.Schedules)
+}
+
+// variable plays it again.
+func (s *schedule) variable() string {
+	if s.way != "" {
+		return wayVariable + "=" + s.way
+	}
+	return fmt.Sprintf("%s=%d", seedVariable, s.seed)
+}
+
+func (s *schedule) name() string {
+	if s.way != "" {
+		return "schedule " + s.way
+	}
+	return fmt.Sprintf("seed %d", s.seed)
 }
 
 // work plays one schedule after the other.
@@ -217,7 +300,7 @@ func (x *exploration) work() {
 			return
 		}
 		verdict, against := x.judgeSchedule(played)
-		x.add(&schedule{seed, played, against}, verdict, commands)
+		x.add(&schedule{seed: seed, played: played, against: against}, verdict, commands)
 	}
 }
 
@@ -302,7 +385,8 @@ func (x *exploration) tell() []Finding {
 	cells := make([]*cell, len(x.shown))
 	for i, s := range x.shown {
 		cells[i] = &cell{played: s.played, against: s.against}
-		cells[i].Lock, cells[i].Scenario, cells[i].Round, cells[i].Dir = x.subject.Name, fmt.Sprintf("seed-%d", s.seed), 1, fmt.Sprintf("seed-%d", s.seed)
+		name := strings.ReplaceAll(s.name(), " ", "-")
+		cells[i].Lock, cells[i].Scenario, cells[i].Round, cells[i].Dir = x.subject.Name, name, 1, name
 		cells[i].Verdict, cells[i].Expected = checker.Verdict{Kind: checker.Broken, Anomalies: s.against}, x.contract.Expected()
 	}
 	var out []Finding
@@ -314,12 +398,11 @@ func (x *exploration) tell() []Finding {
 	slices.SortStableFunc(groups, func(a, b findings.Finding) int { return cmp.Compare(first(a).Cell, first(b).Cell) })
 	for _, f := range groups {
 		s := x.shown[first(f).Cell]
-		out = append(out, Finding{f.Cause.String(), len(f.Places), s.seed, s.against})
-		fmt.Fprintf(&b, "%s, in %d of %d schedules; first: %s=%d go test -run '%s' .\n",
-			f.Cause, len(f.Places), x.found.Schedules, seedVariable, s.seed, pattern(t.Name()))
+		out = append(out, Finding{f.Cause.String(), len(f.Places), s.seed, s.way, s.against})
+		fmt.Fprintf(&b, "%s, in %d of %d schedules; first: %s go test -run '%s' .\n", f.Cause, len(f.Places), x.among(), s.variable(), pattern(t.Name()))
 	}
 	place := first(groups[0])
-	fmt.Fprintf(&b, "\nseed %d: ", x.shown[place.Cell].seed)
+	fmt.Fprintf(&b, "\n%s: ", x.shown[place.Cell].name())
 	steps(&b, x.shown[place.Cell].played, place.Anomaly, x.shown[place.Cell].against)
 	if len(x.search.Expect) > 0 {
 		t.Logf("as expected, %s", b.String())

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/locktest"
 )
 
@@ -77,11 +79,27 @@ func TestExploreThatFails(t *testing.T) {
 			Unlock:  func(context.Context) error { select {} },
 		})
 	}
+	var mu sync.Mutex
+	hogs := tokenLock(true)
+	hogs.New = func(env locktest.Env) (locktest.Lock, error) {
+		return env.Lock(locktest.Funcs{
+			TryLock: func(ctx context.Context) error {
+				mu.Lock()
+				defer mu.Unlock()
+				_, err := env.Do(ctx, "GET", env.Name)
+				return err
+			},
+			Unlock: func(context.Context) error { return nil },
+		})
+	}
+	every := &locktest.Every{}
 	for name, search := range map[string]struct {
 		subject locktest.Subject
 		search  locktest.Search
 		says    string
 	}{
+		"a bound of all": {tokenLock(true), locktest.Search{Every: &locktest.Every{Faults: -1}}, "locktest: Search.Every.Faults is -1: it is greater than 0, or 0 for the default"},
+		"a mutex":        {hogs, locktest.Search{Schedules: 1, Every: every}, "locktest: a goroutine of the lock waits for a sync.Mutex that another one holds while its command is under way"},
 		"negative":       {tokenLock(true), locktest.Search{AtOnce: -1}, "locktest: Search.AtOnce is -1: it is greater than 0, or 0 for the default"},
 		"a time as well": {tokenLock(true), locktest.Search{For: -time.Second}, "locktest: Search.For is -1s: it is greater than 0, or 0 for the default"},
 		"hangs":          {hangs, locktest.Search{Seed: 1, Schedules: 1}, "locktest: no schedule came to a verdict: C1 did not come back from its release"},
@@ -90,6 +108,9 @@ func TestExploreThatFails(t *testing.T) {
 			if os.Getenv("LOCKTEST_FAILS") != "" {
 				locktest.Explore(t, search.subject, search.search)
 				return
+			}
+			if name == "a mutex" {
+				needs.Long(t, "waits until a bubble has not gone on for long")
 			}
 			test := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$")
 			test.Env = append(os.Environ(), "LOCKTEST_FAILS=yes")

@@ -19,6 +19,8 @@ import (
 	"context"
 	"net"
 	"time"
+
+	"github.com/locklab/locklab/impls"
 )
 
 // Lock is one client's lock. It may also have the methods of Renewer, Checker, Limited or Fencer, and Close, which ends all that it has
@@ -72,6 +74,18 @@ type Subject struct {
 	Permits int
 	// Servers is how many lock servers the lock uses, if it is several of which a majority is enough.
 	Servers int
+
+	spec *impls.Spec // of a lock that OfSpec has; nil: there is none
+}
+
+// OfSpec is a lock that is written for impls.Env. It is measured by the promises of its card. Beside its Env it may use what it likes: goroutines, timers,
+// clocks and chance of its own.
+func OfSpec(spec impls.Spec) Subject {
+	s := Subject{Name: spec.Name, Leaseless: spec.Leaseless, Permits: spec.Permits, Servers: spec.Servers, spec: &spec}
+	s.New = func(env Env) (Lock, error) {
+		return spec.New(env.env, impls.Options{Key: env.Name, Lease: env.Lease}), nil
+	}
+	return s
 }
 
 // Env is what a lock gets of a test. It belongs to one client's lock.
@@ -94,4 +108,5 @@ type Env struct {
 
 	// awaits says whether a command has been sent, and its reply has not come.
 	awaits func() bool
+	env    impls.Env // for OfSpec
 }

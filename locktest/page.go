@@ -49,7 +49,7 @@ func (s *suite) page(t *testing.T, failed []*cell) string {
 	fmt.Fprintf(&b, "\n%s: %s\n", smallest.Scenario, smallest.script.Title)
 	fmt.Fprintf(&b, "%s\n", story.Of(checker.Verdict{Kind: checker.Broken, Anomalies: smallest.against}, smallest.played.Events).Finding)
 	steps(&b, smallest.played, first.Anomaly, smallest.against)
-	if kind := smallest.Expected.Verdict.Kind; kind == checker.Safe || kind == checker.Broken {
+	if kind := smallest.Expected.Verdict.Kind; s.subject.spec == nil && (kind == checker.Safe || kind == checker.Broken) {
 		fmt.Fprintf(&b, "%s, a correct lock with the promises of %s: %s.\n", s.model.Name, s.subject.Promises, smallest.Expected.Verdict)
 	}
 	fmt.Fprintf(&b, "rerun    go test -run '%s' .%s", pattern(t.Name()+"/"+smallest.Scenario), s.keep(t, failed))

@@ -99,7 +99,7 @@ func selectsSubtests(t *testing.T) bool {
 // cell is a scenario that has been played.
 type cell struct {
 	record.Cell
-	promises Promises
+	promises string // of the lock
 	script   *scenarios.Script
 	played   play.Played
 	against  []checker.Anomaly // that a correct lock does not show
@@ -119,7 +119,7 @@ func (c *cell) conclude(t *testing.T) {
 	case len(c.against) > 0:
 		t.Errorf("%s; alone by go test -run '%s' .", strings.Join(c.causes, "; "), pattern(t.Name()))
 	case c.Verdict.Kind == checker.Broken:
-		t.Logf("%s, as every lock that promises no more than a %s", c.Verdict, c.promises)
+		t.Logf("%s, as every lock that promises no more than %s", c.Verdict, c.promises)
 	}
 }
 
@@ -148,9 +148,8 @@ func newSuite(subject Subject) (*suite, error) {
 	if err := play.NewLockKeys(subject.Name, "").Name(subject.Name, subject.Keys, subject.Most); err != nil {
 		return nil, fmt.Errorf("Subject.Keys %w", err)
 	}
-	var ok bool
-	if s.model, ok = subject.Promises.model(); !ok {
-		return nil, fmt.Errorf("Subject.Promises %q: it is one of Lease, Watchdog, Fenced and Majority", subject.Promises)
+	if err := s.measure(); err != nil {
+		return nil, err
 	}
 	s.contract = storm.ContractOf(s.model)
 	if !slices.Contains(s.contract.Promises, impls.RenewByOwner) { // no lock that can be renewed may prolong another client's
@@ -167,6 +166,22 @@ func newSuite(subject Subject) (*suite, error) {
 	return s, nil
 }
 
+// measure finds the lock that the subject is measured by: the one with its promises, or its own card.
+func (s *suite) measure() error {
+	if spec := s.subject.spec; spec != nil {
+		if !slices.Contains([]impls.Need{impls.OneServer, impls.MostServers}, spec.Needs) {
+			return fmt.Errorf("OfSpec: %s needs %s, and a bubble has one Redis, or several of which most are enough", spec.Name, spec.Needs)
+		}
+		s.model = *spec
+		return nil
+	}
+	var ok bool
+	if s.model, ok = s.subject.Promises.model(); !ok {
+		return fmt.Errorf("Subject.Promises %q: it is one of Lease, Watchdog, Fenced and Majority", s.subject.Promises)
+	}
+	return nil
+}
+
 // traits are what scripts need to know of the lock.
 func (s Subject) traits(model impls.Spec) play.Traits {
 	return play.Traits{
@@ -180,7 +195,10 @@ func (s Subject) traits(model impls.Spec) play.Traits {
 
 // play plays one scenario.
 func (s *suite) play(t *testing.T, script *scenarios.Script) *cell {
-	c := &cell{promises: s.subject.Promises, script: script}
+	c := &cell{promises: "a " + string(s.subject.Promises), script: script}
+	if s.subject.spec != nil {
+		c.promises = "its card"
+	}
 	c.Lock, c.Scenario, c.Dir, c.Round, c.Expected = s.subject.Name, script.Name, script.Name, 1, s.expected(script)
 	began := time.Now()
 	world := bubbleWorld{t, s, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, s.subject.library())}
@@ -215,6 +233,7 @@ func (w bubbleWorld) Play(ctx context.Context, subject play.Subject, script *sce
 func (w bubbleWorld) inBubble(do func()) {
 	w.t.Helper()
 	ended := false
+	defer watch()()
 	defer func() {
 		if what := recover(); what != nil {
 			if !ended {
@@ -243,7 +262,7 @@ func (s Subject) library() sim.Library {
 		Open: func(access sim.Access) (impls.Lock, func(), error) {
 			lock, err := s.New(Env{
 				Addrs: access.Addrs, Dial: access.Dial, Name: access.Name, Client: access.Client, Lease: access.Lease,
-				Lost: access.Lost, Renewed: access.Renewed, awaits: access.Awaits,
+				Lost: access.Lost, Renewed: access.Renewed, awaits: access.Awaits, env: access.Env,
 				Do: func(ctx context.Context, args ...any) (any, error) {
 					reply, err := access.Ask(ctx, access.Addrs[0], args...)
 					if refusal, is := reply.(error); is {

@@ -115,6 +115,7 @@ func (s *screen) conclusion(e *lab.Exploration, opts exploreOptions) {
 	case r.Doubt != "":
 		s.line("NOT SHOWN: no counterexample within these bounds, but the search does not follow all of the lock. No verdict")
 		s.field("noticed", "%s", r.Doubt)
+		s.field("any code", "%s", lab.AnyCode)
 	case !r.Complete():
 		s.line("NOT COMPLETE: stopped at the limit of %s", r.Limit)
 		s.field("searched", "%s; %s", searched(r.Progress), [...]string{"no counterexample", "no promise was broken"}[min(len(r.Excused), 1)])

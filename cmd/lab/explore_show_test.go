@@ -42,7 +42,7 @@ func TestWriteExploration(t *testing.T) {
 		},
 		"doubt": {
 			explore.Result{Doubt: "acquire does something else with other tokens", Coverage: []string{"held"}, Progress: progress}, "not-shown",
-			[]string{"NOT SHOWN: ", "noticed    acquire does something else with other tokens\n"}, "HOLDS",
+			[]string{"NOT SHOWN: ", "noticed    acquire does something else with other tokens\n", "any code   locktest.Explore(t, locktest.OfSpec(lock),"}, "HOLDS",
 		},
 		"horizon": {
 			explore.Result{Coverage: []string{"held"}, Horizon: 4800 * time.Millisecond}, "holds", []string{"the search follows time for 4.8s\n"}, "VACUOUS",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
 )
@@ -28,6 +29,18 @@ func (p ExplorePlan) Config() (explore.Config, error) {
 	return config, config.Check()
 }
 
+// AnyCode says how to search a lock that the explorer cannot follow.
+const AnyCode = "locktest.Explore(t, locktest.OfSpec(lock), locktest.Search{Every: &locktest.Every{Faults: 1}}) searches every schedule of any code; see docs/locktest.md"
+
+// searched is what came of a search. An error that is about what the lock does says how to search it instead.
+func searched(ctx context.Context, config explore.Config) (*explore.Result, error) {
+	result, err := explore.Explore(ctx, config)
+	if needs := config.Lock.Needs; err != nil && ctx.Err() == nil && (needs == impls.OneServer || needs == impls.MostServers) {
+		err = fmt.Errorf("%w; %s", err, AnyCode)
+	}
+	return result, err
+}
+
 // Explore runs every interleaving of a lock within the plan's bounds. The error is of a plan that cannot be, of a lock that cannot be
 // explored, or of the context.
 func Explore(ctx context.Context, plan ExplorePlan) (*Exploration, error) {
@@ -43,7 +56,7 @@ func Explore(ctx context.Context, plan ExplorePlan) (*Exploration, error) {
 	if expected == points.PerCard && len(config.Only) == 0 { // what is looked for by name is not let pass
 		config.Excuses = points.Excuses(config.Lock.Card)
 	}
-	result, err := explore.Explore(ctx, config)
+	result, err := searched(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +81,7 @@ func exploreAllServers(ctx context.Context, config explore.Config, result *explo
 	all.Clients, all.Rounds, all.Reenter = min(config.Clients, 2), 1, 0
 	all.Servers, all.Budget, all.MostFaults, all.Instants = min(config.Lock.Servers, explore.MostServers), explore.Budget{}, 0, nil
 	all.States = cmp.Or(config.States, mostStatesOfAll)
-	found, err := explore.Explore(ctx, all)
+	found, err := searched(ctx, all)
 	switch {
 	case err != nil:
 		return config, nil, err

@@ -41,6 +41,8 @@ type Access struct {
 	Ask func(ctx context.Context, addr string, args ...any) (reply any, err error)
 	// Awaits says whether a command of the operation under way has been sent, and its reply has not come.
 	Awaits func() bool
+	// Env is for a lock that is written for it.
+	Env impls.Env
 	// Lost and Renewed are those of impls.Env.
 	Lost    func(why string)
 	Renewed func(valid time.Duration)
@@ -103,7 +105,7 @@ func (w *Bubble) newBubble(subject play.Subject, script *scenarios.Script) *bubb
 	b.base = b.began.Add(-stride)
 	b.name()
 	b.outside = b
-	b.Record = play.NewRecorder(b.Now)
+	b.Record = play.NewRecorder(b.stamp)
 	b.start = b.newGuest
 	b.stop = append(b.stop, b.close)
 	return b

@@ -18,8 +18,12 @@ const (
 // timeline is virtual time: what is going to happen, and when.
 type timeline struct {
 	now    time.Duration
-	events []event // in order of time; those of the same time, in the order in which they were foreseen
+	shift  time.Duration // from what it is to what is recorded: what takes no time is recorded with times one after the other all the same
+	events []event       // in order of time; those of the same time, in the order in which they were foreseen
 }
+
+// stamp is the time to be recorded.
+func (t *timeline) stamp() time.Duration { return t.now + t.shift }
 
 // event is something that is going to happen.
 type event struct {

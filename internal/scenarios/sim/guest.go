@@ -36,6 +36,7 @@ type guest struct {
 	dials   []*dialing
 	said    []notice
 	closed  bool
+	shared  map[string]any // of its locks; see impls.Env
 	paused  atomic.Bool
 	acted   atomic.Bool  // while it was paused
 	dead    atomic.Bool  // by order
@@ -92,7 +93,7 @@ func (l *guestLock) open(c awaiting) {
 
 // newGuest makes a client, and has it open its locks.
 func (b *bubble) newGuest(ctx context.Context, client *play.Client) (play.Process, error) {
-	g := &guest{node: b.newNode(client), bubble: b, locks: map[string]*guestLock{}, numbers: map[*link]int{}}
+	g := &guest{node: b.newNode(client), bubble: b, locks: map[string]*guestLock{}, numbers: map[*link]int{}, shared: map[string]any{}}
 	b.peers = append(b.peers, g)
 	for _, of := range client.Handles {
 		if err := g.open(ctx, g.handles[of.Name]); err != nil {
@@ -139,12 +140,14 @@ type partial interface{ Lacks(verb string) bool }
 
 // access is what a lock gets.
 func (g *guest) access(l *guestLock) Access {
+	to := &lines{guest: g, lock: l, idle: map[string][]*line{}}
 	a := Access{
 		Client: l.Name, Name: g.bubble.library.Name, Lease: g.cell.Script.Lease,
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return g.dial(ctx, l, network, addr)
 		},
-		Ask:    g.asker(l),
+		Ask:    to.ask,
+		Env:    &env{guestEnv: guestEnv{began: g.bubble.began}, guest: g, lock: l, lines: to},
 		Awaits: l.awaits,
 		Lost:   func(why string) { l.tell(g, func() { l.NoticeLoss(0, why) }) },
 		Renewed: func(valid time.Duration) {

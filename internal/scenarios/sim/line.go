@@ -11,29 +11,25 @@ import (
 	"github.com/locklab/locklab/internal/sim/service"
 )
 
-// line is a connection without bytes, for one command at a time. Its methods as a connection belong to the script's goroutine.
+// line is a connection without bytes, for one command, or several in a row, at a time. Its methods as a connection belong to the script's goroutine.
 type line struct {
 	end
 
 	mu      sync.Mutex
-	asked   []string // the command that has not been sent; nil: there is none
-	waits   bool     // somebody waits for the reply
-	err     error    // of everything from now on; nil: it is whole
-	closed  bool     // by the library
+	asked   [][]string // the commands that have not been sent; nil: there are none
+	waits   bool       // somebody waits for the reply
+	err     error      // of everything from now on; nil: it is whole
+	closed  bool       // by the library
 	hungUp  bool
 	replies chan answer // has room for one
+
+	messages chan string // that have been published, with room for one: who has been woken need not be woken twice; nil: it has not subscribed
 }
 
-// answer is what a command comes to.
+// answer is what commands come to.
 type answer struct {
-	reply service.Reply
-	err   error
-}
-
-// asker returns what Access.Ask is for a lock: a pool of lines to each server.
-func (g *guest) asker(of *guestLock) func(context.Context, string, ...any) (any, error) {
-	p := &lines{guest: g, lock: of, idle: map[string][]*line{}}
-	return p.ask
+	replies []service.Reply
+	err     error
 }
 
 // lines are those of a lock that wait for a command. Any goroutine may use them.
@@ -53,18 +49,27 @@ func (p *lines) ask(ctx context.Context, to string, args ...any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := p.take(ctx, to)
+	reply, err := p.one(ctx, to, words)
 	if err != nil {
 		return nil, err
 	}
-	reply, err := l.ask(ctx, words)
+	return plain(reply), nil
+}
+
+// one asks a command on an idle line.
+func (p *lines) one(ctx context.Context, to string, words []string) (service.Reply, error) {
+	l, err := p.take(ctx, to)
 	if err != nil {
-		return nil, err
+		return service.Reply{}, err
+	}
+	replies, err := l.ask(ctx, words)
+	if err != nil {
+		return service.Reply{}, err
 	}
 	p.mu.Lock()
 	p.idle[to] = append(p.idle[to], l)
 	p.mu.Unlock()
-	return plain(reply), nil
+	return replies[0], nil
 }
 
 // plain is a reply in Go's own types.
@@ -108,6 +113,11 @@ func (p *lines) take(ctx context.Context, to string) (l *line, err error) {
 	if l != nil {
 		return l, nil
 	}
+	return p.open(ctx, to)
+}
+
+// open is a new line.
+func (p *lines) open(ctx context.Context, to string) (l *line, err error) {
 	err = p.guest.reach(ctx, p.lock.handle, "tcp", to, func(e end) transport {
 		l = &line{end: e, replies: make(chan answer, 1)}
 		return l
@@ -118,19 +128,19 @@ func (p *lines) take(ctx context.Context, to string) (l *line, err error) {
 	return l, err
 }
 
-// ask asks a command and waits for the reply, like go-redis: a context that is over sends nothing, its deadline ends the wait like a time-out of the
+// ask asks commands and waits for the replies, like go-redis: a context that is over sends nothing, its deadline ends the wait like a time-out of the
 // connection, and its end alone does not. A line whose command failed is of no more use, and closed.
-func (l *line) ask(ctx context.Context, words []string) (service.Reply, error) {
+func (l *line) ask(ctx context.Context, commands ...[]string) ([]service.Reply, error) {
 	if err := ctx.Err(); err != nil {
 		l.close()
-		return service.Reply{}, err
+		return nil, err
 	}
 	l.mu.Lock()
 	if err := l.err; err != nil {
 		l.mu.Unlock()
-		return service.Reply{}, err
+		return nil, err
 	}
-	l.asked, l.waits = words, true
+	l.asked, l.waits = commands, true
 	l.mu.Unlock()
 	l.guest.act()
 	var over <-chan time.Time
@@ -152,7 +162,7 @@ func (l *line) ask(ctx context.Context, words []string) (service.Reply, error) {
 	if a.err != nil {
 		l.close()
 	}
-	return a.reply, a.err
+	return a.replies, a.err
 }
 
 func (l *line) whole() bool {
@@ -183,17 +193,14 @@ func (l *line) isClosed() bool {
 func (l *line) next() (commands [][]string, hangUp bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.asked != nil {
-		commands = [][]string{l.asked}
-		l.asked = nil
-	}
+	commands, l.asked = l.asked, nil
 	hangUp = l.closed && !l.hungUp
 	l.hungUp = l.hungUp || hangUp
 	return commands, hangUp
 }
 
 func (l *line) answered(replies []service.Reply) {
-	l.guest.hand(func() { l.come(answer{reply: replies[0]}) })
+	l.guest.hand(func() { l.come(answer{replies: replies}) })
 }
 
 // come lets what the command comes to reach the goroutine that waits for it, if it still does.
@@ -206,8 +213,19 @@ func (l *line) come(a answer) {
 	}
 }
 
-// receive is nothing: no line subscribes.
-func (l *line) receive(service.Message) {}
+func (l *line) receive(m service.Message) {
+	l.guest.hand(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.err != nil {
+			return
+		}
+		select {
+		case l.messages <- m.Text:
+		default:
+		}
+	})
+}
 
 func (l *line) broke() { l.guest.hand(func() { l.fail(io.EOF) }) }
 
@@ -215,6 +233,9 @@ func (l *line) fail(err error) {
 	l.mu.Lock()
 	if l.err == nil {
 		l.err = err
+		if l.messages != nil {
+			close(l.messages)
+		}
 	}
 	l.mu.Unlock()
 	l.come(answer{err: err})

@@ -74,7 +74,7 @@ func (l *link) hangUp(number int) {
 // leave ends a connection as its client does who goes on: what has been sent before arrives before that.
 func (l *link) leave(c *cell, on *conn) {
 	delete(l.conns, on.number)
-	end := func() { c.travel(on, func() { on.link.server.hangUp(on) }) }
+	end := func() { c.travel(on, message{arrive: func() { on.link.server.hangUp(on) }}) }
 	if l.holds(faults.Requests) {
 		l.requests = append(l.requests, end)
 		return
@@ -101,7 +101,7 @@ func (l *link) takes() time.Duration {
 func (l *link) send(c *cell, p *packet) {
 	l.waiting = append(l.waiting, p)
 	p.conn.busy++
-	arrive := func() { c.travel(p.conn, func() { c.arrive(p) }) }
+	arrive := func() { c.travel(p.conn, message{arrive: func() { c.arrive(p) }, requests: p.commands}) }
 	switch {
 	case l.has(faults.Refuse), p.conn.broken:
 		p.conn.busy--
@@ -114,8 +114,8 @@ func (l *link) send(c *cell, p *packet) {
 }
 
 // back sends something to the client.
-func (l *link) back(c *cell, on *conn, deliver func()) {
-	arrive := func() { c.travel(on, deliver) }
+func (l *link) back(c *cell, on *conn, m message) {
+	arrive := func() { c.travel(on, m) }
 	switch {
 	case l.has(faults.ReplyLost), l.has(faults.Refuse), on.muted:
 	case l.holds(faults.Replies):
@@ -172,10 +172,22 @@ func (l *link) breakConn(number int) {
 }
 
 // travel has something arrive at the other end of a connection: after the time that the link takes, or when the schedule says so.
-func (c *cell) travel(on *conn, arrive func()) {
+func (c *cell) travel(on *conn, m message) {
 	if c.schedule != nil {
-		c.schedule.add(on, arrive)
+		c.schedule.add(on, m)
 		return
 	}
-	c.after(on.link.takes(), arrive)
+	c.after(on.link.takes(), m.arrive)
 }
+
+// message is something on its way, and what it says to whoever gets it.
+type message struct {
+	arrive   func()
+	requests [][]string      // for a server; none: it is for the client, or says that the client has hung up
+	replies  []service.Reply // for the client
+	noted    bool            // they are those of a lock server, and the history has one of the commands
+	told     service.Message // for the client, which has not asked
+}
+
+// toClient says whether a client gets it.
+func (m *message) toClient() bool { return m.replies != nil || m.told != service.Message{} }

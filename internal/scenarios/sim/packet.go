@@ -24,6 +24,7 @@ type packet struct {
 	lost     bool  // nothing comes back to the client on this connection any more
 	zxid     int64 // of a ZooKeeper's reply
 	start    int   // of the server: how often it had been started when the packet was sent
+	noted    bool  // a command of it is in the history
 }
 
 // receiver is the part of a client that waits for the replies to a packet.
@@ -164,7 +165,7 @@ func (c *cell) do(f *flight, again bool) service.Reply {
 	}
 	_, now := f.from.Current(f.server == c.resource)
 	note := &history.Command{
-		Server: f.server.name, Conn: int64(f.conn.id), Args: f.args, Sent: c.now, Again: again,
+		Server: f.server.name, Conn: int64(f.conn.id), Args: f.args, Sent: c.stamp(), Again: again,
 		Late: f.id != 0 && now != f.id, ReplyDropped: again || f.lost,
 	}
 	if f.args != nil && !f.queued && !f.Blocks && !f.Unordered && f.server.name != history.OldPrimary {
@@ -180,6 +181,7 @@ func (c *cell) do(f *flight, again bool) service.Reply {
 	}
 	f.server.follow(f, reply)
 	if f.args != nil {
+		f.noted = true
 		note.Reply = commands.Clip(reply.Recorded())
 		for i := range note.Changes {
 			note.Changes[i].After = f.server.state(note.Changes[i].Key)
@@ -223,7 +225,7 @@ func (c *cell) sendBack(p *packet) {
 	if p.lost || p.cut() {
 		return
 	}
-	p.link.back(c, p.conn, func() { c.answer(p) })
+	p.link.back(c, p.conn, message{arrive: func() { c.answer(p) }, replies: p.replies, noted: p.noted && p.server != c.resource})
 }
 
 // answer gives the client its replies, if it still waits for them on that connection.
@@ -246,11 +248,11 @@ func (c *cell) lose(p *packet) {
 func (c *cell) publish(s *server) {
 	for _, sub := range slices.Clone(s.subs) {
 		for sub.replying == 0 {
-			message, ok := s.model.Receive(sub.id)
+			told, ok := s.model.Receive(sub.id)
 			if !ok {
 				break
 			}
-			sub.link.back(c, sub, func() { sub.user.receive(message) })
+			sub.link.back(c, sub, message{arrive: func() { sub.user.receive(told) }, told: told})
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/internal/worker/protocol"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -28,27 +27,17 @@ type program struct {
 // mostRetries bounds the releases after an unknown outcome.
 const mostRetries = 3
 
-// mostSteps is how many operations a turn has at most.
-const mostSteps = 5
-
 func (s *schedule) newProgram(g *guest, client *play.Client) *program {
-	p := &program{schedule: s, guest: g, handle: client.Handles[0], priority: s.priority()}
-	p.ahead = make([]scenarios.Step, 0, s.Turns*mostSteps)
-	step := func(op history.Op, within time.Duration) {
-		p.ahead = append(p.ahead, scenarios.Step{Verb: scenarios.VerbOp, Op: op, Within: scenarios.Span{Fixed: within}})
-	}
+	p := &program{schedule: s, guest: g, handle: client.Handles[0], priority: s.choose.priority()}
 	for range s.Turns {
-		step(history.OpAcquire, s.Lease*time.Duration(s.rng.IntN(2))/2)
-		step(history.OpWork, 0)
-		if s.Traits.Can(protocol.Renew) && s.oneIn(2) {
-			step(history.OpRenew, 0)
-		}
-		if s.oneIn(3) {
-			step(history.OpWork, 0)
-		}
-		step(history.OpRelease, 0)
+		p.ahead = append(p.ahead, s.choose.turn(s)...)
 	}
 	return p
+}
+
+// opStep is a step of a program.
+func opStep(op history.Op, within time.Duration) scenarios.Step {
+	return scenarios.Step{Verb: scenarios.VerbOp, Op: op, Within: scenarios.Span{Fixed: within}}
 }
 
 func (p *program) ended() bool {
@@ -69,7 +58,7 @@ func (p *program) begin() {
 		return
 	}
 	p.op, p.gaveUp = op, false
-	p.patience = p.schedule.now + op.Within + p.schedule.Lease*time.Duration(1+7*p.schedule.rng.IntN(2))/4
+	p.patience = p.schedule.now + op.Within + p.schedule.choose.patience(p.schedule)
 }
 
 // learn takes in the answer to the operation, and chooses what is next.
@@ -83,14 +72,12 @@ func (p *program) learn() {
 	p.handle.Learn(op.Op, op.Answer().Outcome, false)
 	if op.Op == history.OpRelease && op.Answer().Outcome == history.Unknown && p.retries < mostRetries {
 		p.retries++
-		p.ahead = append([]scenarios.Step{{Verb: scenarios.VerbOp, Op: history.OpRelease}}, p.ahead...)
+		p.ahead = append([]scenarios.Step{opStep(history.OpRelease, 0)}, p.ahead...)
 	}
 	for len(p.ahead) > 0 && !p.handle.May(p.ahead[0].Op) {
 		p.ahead = p.ahead[1:]
 	}
-	if s.oneIn(3) {
-		p.rests = s.now + s.some()
-	}
+	p.rests = s.now + s.choose.rest(s)
 }
 
 // giveUp cancels the operation. Work is not given up: what arrives of it later would be the client's fault, not the lock's.
@@ -111,9 +98,8 @@ func (p *program) lastTurn(ctx context.Context) error {
 	}
 	lease := p.schedule.Lease
 	for _, step := range []scenarios.Step{
-		{Op: history.OpRelease}, {Op: history.OpAcquire, Within: scenarios.Span{Fixed: 3 * lease}}, {Op: history.OpWork}, {Op: history.OpRelease},
+		opStep(history.OpRelease, 0), opStep(history.OpAcquire, 3*lease), opStep(history.OpWork, 0), opStep(history.OpRelease, 0),
 	} {
-		step.Verb = scenarios.VerbOp
 		if !p.handle.May(step.Op) {
 			continue
 		}

@@ -3,16 +3,16 @@ package sim
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/scenarios"
 )
 
-// Search is one random schedule of a library's messages.
+// Search is one schedule of a library's messages: a random one or, with Every, the next of all.
 type Search struct {
 	Seed    uint64
 	Clients int
@@ -20,82 +20,90 @@ type Search struct {
 	Depth   int // how many times the flow with the highest priority falls behind
 	Faults  int // at most so many connections break, and operations are given up
 	Lease   time.Duration
+	Every   *Every // nil: the schedule is random
 }
 
-// schedule decides in which order the messages of a library's clients arrive, and what befalls them. It searches by priorities, like PCT (Burckhardt
-// et al. 2010): each connection, and each client with its next operation, has a random priority. What can happen next with the highest
-// priority happens, and at a few random steps it falls behind all others. In between time passes, connections break, and clients give up.
+// schedule carries out what a chooser chooses: in which order the messages of a library's clients arrive, and what befalls them.
 type schedule struct {
 	*bubble
 	Search
-	rng      *rand.Rand
+	choose   chooser
 	flows    []*flow
 	programs []*program
-	room     []choice
-	falls    []int // the steps at which the first choice falls behind
-	lowest   int   // priority so far
-	struck   int   // faults so far
-	late     map[string]bool
-	over     bool          // or not begun: messages take their time, and nothing befalls anybody
-	sent     time.Duration // so many messages, a nanosecond each, since it was over
+	struck   int             // faults so far
+	late     map[string]bool // clients of whom something is late
+	held     map[string]bool // clients of whom a reply is
+	over     bool            // or not begun: messages take their time, and nothing befalls anybody
+	sent     time.Duration   // so many messages, a nanosecond each, since it was over
+}
+
+// chooser makes the choices of a schedule.
+type chooser interface {
+	// next is what happens next. The error ends the schedule here.
+	next(*schedule) (step, error)
+	// turn is what a client does in one of its turns, how long it waits for an operation, and how long it rests after one.
+	turn(*schedule) []scenarios.Step
+	patience(*schedule) time.Duration
+	rest(*schedule) time.Duration
+	// priority is that of a new flow or client.
+	priority() int
+	// sent takes in that something is on its way from or to a client.
+	sent(s *schedule, client string, m message)
+}
+
+// step is one thing that happens. Exactly one of its first five fields says what; none: nothing happens.
+type step struct {
+	arrives *flow    // its oldest message arrives
+	begins  *program // begins its next operation
+	breaks  *flow    // its connection breaks
+	quits   *program // gives its operation up
+	passes  time.Duration
+
+	drop    bool          // of breaks: what is under way is lost, too
+	through bool          // of passes: time goes on when a goroutine of the library acts
+	acted   *bool         // of passes: becomes whether one has acted; nil: nobody wants to know
+	takes   time.Duration // it is over so much later
 }
 
 // flow is a connection, with what is under way on it.
 type flow struct {
 	conn     *conn
-	pending  []func()
+	name     string
+	pending  []message
 	priority int
-}
-
-// choice is one of the things that can happen next: a message of a flow arrives, or a program begins its next operation.
-type choice struct {
-	priority *int
-	flow     *flow
-	program  *program
 }
 
 // underWay says whether a message waits for its turn.
 func (f *flow) underWay() bool { return len(f.pending) > 0 }
 
-// The odds of each step: one in so many.
-const (
-	oddsOfTime   = 12
-	oddsOfBreak  = 25
-	oddsOfGiveUp = 60
-)
-
 // instant is between what happens and what happens next: a timer that a library sets for a round time then fires at an instant of its own, and so in
 // the same order whenever a seed is replayed.
 const instant = time.Nanosecond
 
-// expectedSteps is about how long a schedule is. Falls lie within.
-const expectedSteps = 120
-
 func (b *bubble) newSchedule(search Search) *schedule {
-	s := &schedule{bubble: b, Search: search, rng: rand.New(rand.NewPCG(search.Seed, 0)), late: map[string]bool{}, over: true}
-	for range search.Depth {
-		s.falls = append(s.falls, s.rng.IntN(expectedSteps))
+	s := &schedule{bubble: b, Search: search, late: map[string]bool{}, held: map[string]bool{}, over: true}
+	if search.Every != nil {
+		s.choose = search.Every.begin()
+	} else {
+		s.choose = newRandom(search)
 	}
 	return s
 }
 
-func (s *schedule) oneIn(n int) bool { return s.rng.IntN(n) == 0 }
-
-func (s *schedule) priority() int { return 1 + s.rng.IntN(1000) }
-
 // add has a message wait for its turn.
-func (s *schedule) add(on *conn, arrive func()) {
+func (s *schedule) add(on *conn, m message) {
 	if s.over {
 		s.sent += instant
-		s.after(on.link.takes()+s.sent, arrive)
+		s.after(on.link.takes()+s.sent, m.arrive)
 		return
 	}
 	i := slices.IndexFunc(s.flows, func(f *flow) bool { return f.conn == on })
 	if i < 0 {
 		i = len(s.flows)
-		s.flows = append(s.flows, &flow{conn: on, priority: s.priority()})
+		s.flows = append(s.flows, &flow{conn: on, name: fmt.Sprint(on.link.owner.Name, " ", on.link.server.name, "#", on.number), priority: s.choose.priority()})
 	}
-	s.flows[i].pending = append(s.flows[i].pending, arrive)
+	s.flows[i].pending = append(s.flows[i].pending, m)
+	s.choose.sent(s, on.link.owner.Name, m)
 }
 
 // run takes all clients through their programs, then has each of them acquire the lock once more while nothing befalls them.
@@ -104,9 +112,15 @@ func (s *schedule) run(ctx context.Context) error {
 		s.programs = append(s.programs, s.newProgram(s.peers[len(s.programs)], c))
 	}
 	s.over = false
-	for step := 0; s.step(step); step++ {
-		if s.cell.broken != nil {
+	for {
+		goOn, err := s.step()
+		switch {
+		case err != nil:
+			return err
+		case s.cell.broken != nil:
 			return s.cell.broken
+		case !goOn:
+			return s.conclude(ctx)
 		}
 		if s.now > s.limit() {
 			return s.endless()
@@ -115,7 +129,6 @@ func (s *schedule) run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	return s.conclude(ctx)
 }
 
 // endless ends a schedule in which an operation does not come back, though it was given up.
@@ -129,72 +142,43 @@ func (s *schedule) endless() error {
 }
 
 // step lets one thing happen. It returns false when all programs have ended.
-func (s *schedule) step(number int) bool {
+func (s *schedule) step() (goOn bool, err error) {
 	s.settle()
 	for at, ok := s.next(); ok && at <= s.now; at, ok = s.next() {
 		s.pop().do()
 		s.settle()
 	}
-	choices, takes := s.choices(), instant
+	if !slices.ContainsFunc(s.programs, func(p *program) bool { return !p.ended() }) || s.cell.broken != nil {
+		return false, nil
+	}
+	what, err := s.choose.next(s)
+	if err != nil {
+		return false, err
+	}
 	switch {
-	case !slices.ContainsFunc(s.programs, func(p *program) bool { return !p.ended() }) || s.cell.broken != nil:
-		return false
-	case len(choices) == 0:
-		s.pass(s.idle())
-	case s.oneIn(oddsOfTime):
-		s.pass(s.some())
-	case s.struck < s.Faults && s.oneIn(oddsOfBreak):
-		s.breakOne()
-	case s.struck < s.Faults && s.oneIn(oddsOfGiveUp):
-		s.giveUpOne()
-	default:
-		first := slices.MaxFunc(choices, func(a, b choice) int { return *a.priority - *b.priority })
-		if slices.Contains(s.falls, number) {
-			s.lowest--
-			*first.priority = s.lowest
-		}
-		s.do(first)
-		takes += hop // what happens one after the other has times one after the other
-	}
-	time.Sleep(takes)
-	return true
-}
-
-// choices are what can happen without time. They are good until the next call.
-func (s *schedule) choices() []choice {
-	s.room = s.room[:0]
-	for _, f := range s.flows {
-		if f.underWay() {
-			s.room = append(s.room, choice{priority: &f.priority, flow: f})
+	case what.arrives != nil:
+		s.deliver(what.arrives)
+	case what.begins != nil:
+		what.begins.begin()
+	case what.breaks != nil:
+		s.cut(what.breaks, what.drop)
+	case what.quits != nil:
+		what.quits.giveUp()
+	case what.passes > 0:
+		if acted := s.pass(what.passes, what.through); what.acted != nil {
+			*what.acted = acted
 		}
 	}
-	for _, p := range s.programs {
-		if p.ready(s.now) {
-			s.room = append(s.room, choice{priority: &p.priority, program: p})
-		}
-	}
-	return s.room
-}
-
-func (s *schedule) do(c choice) {
-	if c.flow != nil {
-		s.deliver(c.flow)
-		return
-	}
-	c.program.begin()
+	time.Sleep(what.takes)
+	return true, nil
 }
 
 // deliver lets the oldest message of a flow arrive.
 func (s *schedule) deliver(f *flow) {
-	arrive := f.pending[0]
+	first := f.pending[0]
 	f.pending = slices.Delete(f.pending, 0, 1)
-	arrive()
+	first.arrive()
 	s.onTime()
-}
-
-// some is for how long messages are late.
-func (s *schedule) some() time.Duration {
-	return s.Lease * time.Duration([]int{1, 5, 25, 40, 60, 110}[s.rng.IntN(6)]) / 100
 }
 
 // idle is how long to wait where nothing is under way: until a program goes on, or else until a goroutine of the library acts.
@@ -211,10 +195,15 @@ func (s *schedule) idle() time.Duration {
 	return max(least, time.Millisecond)
 }
 
-// pass lets time pass. Messages that are under way meanwhile are late, which histories record as a delay.
-func (s *schedule) pass(d time.Duration) {
+// pass lets time pass: until a goroutine of the library acts or, if it goes through, on from there. Messages that are under way meanwhile are late,
+// which histories record as a delay. It returns whether one has acted.
+func (s *schedule) pass(d time.Duration, through bool) (acted bool) {
 	s.delay()
-	for until, under := s.now+d, len(s.choices()) > 0; s.sleep(until) && under; {
+	for until := s.now + d; s.sleep(until); {
+		acted = true
+		if !through {
+			break
+		}
 		s.settle()
 		s.delay() // a goroutine of the library has sent something while time passes
 	}
@@ -224,15 +213,21 @@ func (s *schedule) pass(d time.Duration) {
 			p.giveUp()
 		}
 	}
+	return acted
 }
 
-// delay records that what is under way is late.
+// delay records that what is under way is late. A reply that has been sent is held: its client declares what it does after it got it.
 func (s *schedule) delay() {
 	for _, f := range s.flows {
 		if name := f.conn.link.owner.Name; f.underWay() && !s.late[name] {
 			s.late[name] = true
 			s.Fault(faults.Delay, name, history.PhaseInject, "messages are late")
 			s.Fault(faults.Delay, name, history.PhaseEffective, "time passes while they are under way")
+		}
+		if name := f.conn.link.owner.Name; f.underWay() && f.pending[0].noted && !s.held[name] {
+			s.held[name] = true
+			s.Fault(faults.HoldReply, name, history.PhaseInject, "a reply is late")
+			s.Fault(faults.HoldReply, name, history.PhaseEffective, "time passes while it is under way")
 		}
 	}
 }
@@ -241,32 +236,24 @@ func (s *schedule) delay() {
 func (s *schedule) onTime() {
 	for _, p := range s.programs {
 		name := p.handle.Name
-		pending := func(f *flow) bool { return f.conn.link.owner.Name == name && f.underWay() }
-		if s.late[name] && !slices.ContainsFunc(s.flows, pending) {
+		if s.held[name] && !s.has(name, func(f *flow) bool { return f.underWay() && f.pending[0].noted }) {
+			delete(s.held, name)
+			s.Fault(faults.HoldReply, name, history.PhaseRecover, "it has arrived")
+		}
+		if s.late[name] && !s.has(name, (*flow).underWay) {
 			delete(s.late, name)
 			s.Fault(faults.Delay, name, history.PhaseRecover, "all messages have arrived")
 		}
 	}
 }
 
-// breakOne breaks a connection on which something is under way. A request may still arrive.
-func (s *schedule) breakOne() {
-	var under []*flow
-	for _, f := range s.flows {
-		if s.breakable(f) {
-			under = append(under, f)
-		}
-	}
-	if len(under) == 0 {
-		return
-	}
-	s.struck++
-	s.cut(under[s.rng.IntN(len(under))])
+// has says whether a client has such a flow.
+func (s *schedule) has(name string, is func(*flow) bool) bool {
+	return slices.ContainsFunc(s.flows, func(f *flow) bool { return f.conn.link.owner.Name == name && is(f) })
 }
 
-// cut breaks a connection. Its replies are lost. A request may still arrive, unless it acquires the lock: nobody can call that back, so it would
-// say nothing about the lock.
-func (s *schedule) cut(f *flow) {
+// cut breaks a connection. Its replies are lost, and its request with drop.
+func (s *schedule) cut(f *flow, drop bool) {
 	l, name := f.conn.link, f.conn.link.owner.Name
 	s.Fault(faults.ReplyLost, name, history.PhaseInject, "a connection to "+l.server.name)
 	for _, p := range slices.Clone(l.waiting) {
@@ -276,7 +263,7 @@ func (s *schedule) cut(f *flow) {
 	}
 	l.breakConn(f.conn.number)
 	s.Fault(faults.ReplyLost, name, history.PhaseEffective, "the connection is broken")
-	if f.conn.busy == 0 || f.conn.op == history.OpAcquire || s.oneIn(2) {
+	if drop {
 		s.drop(f)
 	}
 	s.Fault(faults.ReplyLost, name, history.PhaseRecover, "new connections are whole")
@@ -304,23 +291,19 @@ func (s *schedule) breakable(f *flow) bool {
 	return open && f.underWay() && f.conn.link.server != s.resource
 }
 
-// giveUpOne has a client give its operation up.
-func (s *schedule) giveUpOne() {
-	for _, i := range s.rng.Perm(len(s.programs)) {
-		if p := s.programs[i]; p.op != nil && !p.gaveUp && p.op.Op != history.OpWork {
-			s.struck++
-			p.giveUp()
-			return
-		}
-	}
-}
+// outlives says whether a request may still arrive when the connection of a flow has broken. One that acquires the lock may not: nobody can call
+// that back, so it would say nothing about the lock.
+func (f *flow) outlives() bool { return f.conn.busy > 0 && f.conn.op != history.OpAcquire }
+
+// mayQuit says whether the client has an operation that it can give up.
+func (p *program) mayQuit() bool { return p.op != nil && !p.gaveUp && p.op.Op != history.OpWork }
 
 // conclude ends all that disturbs, lets every operation end, and has each client take one more turn.
 func (s *schedule) conclude(ctx context.Context) error {
 	s.over = true
 	for _, f := range s.flows {
-		for _, arrive := range f.pending {
-			s.add(f.conn, arrive)
+		for _, m := range f.pending {
+			s.add(f.conn, m)
 		}
 		f.pending = nil
 	}

@@ -5,8 +5,8 @@ import "cmp"
 // What keeps a search from showing that a lock holds that does not declare it: its code may keep what the search does not see, ask a clock that is not its
 // Env's, or go by more of its tokens than that they are different.
 const (
-	undeclaredState  = "it declares no State (impls.Stateful), so nothing says that its code keeps the contract of Env; declare it, or have locktest.Explore play schedules of the code as it is"
-	undeclaredTokens = "its card does not say that it compares tokens for equality alone (EqualTokens); declare it, or have locktest.Explore play schedules of the code as it is"
+	undeclaredState  = "it declares no State (impls.Stateful), so nothing says that its code keeps the contract of Env; declare it, or search its schedules"
+	undeclaredTokens = "its card does not say that it compares tokens for equality alone (EqualTokens); declare it, or search its schedules"
 )
 
 // undeclaredStates bound the search of such a lock, which has many states and shows nothing in the end.
