@@ -114,8 +114,8 @@ func (s *server) split(without []string) {
 	}
 }
 
-// Demote has the old primary answer nobody any more.
-func (s *server) Demote(context.Context) (string, error) {
+// demote has the old primary answer nobody any more.
+func (s *server) demote() {
 	for _, n := range s.cell.nodes {
 		for _, l := range n.linksTo(s) {
 			if l.server == s.old {
@@ -125,5 +125,4 @@ func (s *server) Demote(context.Context) (string, error) {
 		}
 	}
 	s.old = nil
-	return "the old primary has ended", nil
 }

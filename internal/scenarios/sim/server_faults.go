@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/scenarios/play"
+)
+
+// serverEffect is what a fault does to a server. Evidence is what the catalogue does not say of that.
+type serverEffect struct {
+	begin func(*server, play.ServerFault) (evidence string, err error)
+	end   func(*server)
+}
+
+// serverEffects are the faults that a server can have.
+func serverEffects() map[faults.Kind]serverEffect {
+	return map[faults.Kind]serverEffect{
+		faults.ClockJump:  {begin: jumpClock},
+		faults.Operator:   {begin: limitLock},
+		faults.Restart:    {begin: always(func(s *server, _ play.ServerFault) { s.restart(false) })},
+		faults.FailOver:   {begin: always(func(s *server, _ play.ServerFault) { s.restartSaved() })},
+		faults.TakeOver:   {begin: always(takeOver)},
+		faults.SplitBrain: {begin: always(func(s *server, f play.ServerFault) { s.split(f.Without) }), end: (*server).demote},
+		// Nothing reaches a server that is down before its links are whole.
+		faults.Down: {begin: always(func(s *server, _ play.ServerFault) { s.restart(true) }), end: func(*server) {}},
+	}
+}
+
+// always is the beginning of a fault that every server can have at any time.
+func always(do func(*server, play.ServerFault)) func(*server, play.ServerFault) (string, error) {
+	return func(s *server, f play.ServerFault) (string, error) {
+		do(s, f)
+		return "", nil
+	}
+}
+
+// Cause causes a fault of the server.
+func (s *server) Cause(_ context.Context, f play.ServerFault) (evidence string, err error) {
+	begin := serverEffects()[f.Kind].begin
+	if begin == nil {
+		return "", fmt.Errorf("the model's servers have no %s", f.Kind)
+	}
+	evidence, err = begin(s, f)
+	if f.Kind.Of().Breaks && f.Kind != faults.SplitBrain { // which breaks them before clients are parted
+		s.breakAll()
+	}
+	return evidence, err
+}
+
+// Recover ends a fault of the server.
+func (s *server) Recover(_ context.Context, kind faults.Kind) (string, error) {
+	end := serverEffects()[kind].end
+	if end == nil {
+		return "", fmt.Errorf("the model's servers do not recover from %s", kind)
+	}
+	end(s)
+	return "", nil
+}
+
+func jumpClock(s *server, f play.ServerFault) (string, error) {
+	by := f.By.Round(time.Millisecond)
+	s.ahead += by
+	s.model.Advance(by)
+	if f.By < 0 {
+		return fmt.Sprintf("all that expires does so %v later", -f.By), nil
+	}
+	return fmt.Sprintf("all that expires does so %v earlier", f.By), nil
+}
+
+// limitLock sets the expiry of a lock as an operator does.
+func limitLock(s *server, f play.ServerFault) (string, error) {
+	limited := false
+	for _, key := range s.cell.LockKeys.Of(f.Key).Keys {
+		limited = s.model.Do(labConn, "PEXPIRE", key, fmt.Sprint(f.By.Milliseconds())).Int != 0 || limited
+	}
+	if !limited {
+		return "", play.Undecided("an operator would limit the lock while there is none on the server")
+	}
+	return "the lock ends in " + f.By.String(), nil
+}
+
+func takeOver(s *server, f play.ServerFault) {
+	if f.Held {
+		s.restartSaved()
+	} else {
+		s.restart(true)
+	}
+}
