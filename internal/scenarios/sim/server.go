@@ -23,15 +23,12 @@ type server struct {
 	cell   *cell
 	name   string // "redis", or S1 and so on where there are several; "resource"
 	model  service.Server
-	nodes  *nodes        // of a ZooKeeper; nil: the server is a Redis
-	saved  *redis.Server // a copy of it; nil: there is none
-	ahead  time.Duration // how far its clock has jumped
+	nodes  *nodes // of a ZooKeeper; nil: the server is a Redis
 	watch  func(key string) bool
 	queued map[int]*queue // by connection, between MULTI and EXEC
 	subs   []*conn        // that have subscribed
-	starts int            // how often it has been started anew
 	replication
-	old *server // another primary, which this one has replaced; nil: there is none
+	condition
 }
 
 // queue is what MULTI has queued.

@@ -7,7 +7,16 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/sim/redis"
 )
+
+// condition is what faults have done to a server.
+type condition struct {
+	saved  *redis.Server // a copy of it; nil: there is none
+	ahead  time.Duration // how far its clock has jumped
+	starts int           // how often it has been started anew
+	old    *server       // another primary, which this one has replaced; nil: there is none
+}
 
 // serverEffect is what a fault does to a server. Evidence is what the catalogue does not say of that.
 type serverEffect struct {
