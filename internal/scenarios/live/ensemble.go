@@ -104,18 +104,18 @@ func (m *member) do(ctx context.Context, what func(context.Context, string) erro
 	return ofGroup(m.tap.Exclusively(ctx, func() error { return what(ctx, m.Addr) }))
 }
 
-// faultsServers says whether a step of the script is a fault of a server.
+// faultsServers says whether a step of the script is a fault that changes a server.
 func faultsServers(script *scenarios.Script) bool {
 	return slices.ContainsFunc(script.Steps, func(step scenarios.Step) bool {
-		fault, is := step.Fault()
-		return is && fault.Target == faults.OnServer
+		fault, _ := step.Fault()
+		return fault.Kind.Changes()
 	})
 }
 
 // lacksWithEnsemble says which fault of a server in a script an ensemble does not have, or "".
 func lacksWithEnsemble(script *scenarios.Script) string {
 	for _, step := range script.Steps {
-		fault, is := step.Fault()
+		fault, _ := step.Fault()
 		switch fault.Kind {
 		case faults.ClockJump, faults.Operator:
 			return "the lab changes neither the clock nor the nodes of a ZooKeeper"
@@ -126,7 +126,7 @@ func lacksWithEnsemble(script *scenarios.Script) string {
 		case faults.FailOver, faults.TakeOver, faults.SplitBrain:
 			return keepsAll
 		}
-		if is && fault.Target == faults.OnServer && fault.Kind != faults.Isolated && script.Lease < leastLease {
+		if fault.Kind.Changes() && fault.Kind != faults.Isolated && script.Lease < leastLease {
 			return "an election takes too long for so short a lease"
 		}
 	}
