@@ -43,6 +43,7 @@ const (
 	SplitBrain    Kind = "split-brain"
 	Down          Kind = "down"
 	Isolated      Kind = "isolated"
+	SlowServer    Kind = "slow-server"
 	SlotMigration Kind = "slot-migration"
 	Operator      Kind = "operator"
 	Stall         Kind = "stall"
@@ -203,6 +204,9 @@ func All() []Fault {
 		{Kind: Isolated, Target: OnServer, Begins: "is cut off", Ends: "rejoins", State: "isolated", Sign: '/', Needs: []Capability{ServerState, Ensemble},
 			Place: OneServer, Long: true, Told: "no byte passes between it and the others", Seen: "the links to and from it hold, and the others serve", Over: "all servers have the same leader",
 			Meaning: "a server of an ensemble is cut off from the others, and its clients reach it"},
+		{Kind: SlowServer, Target: OnServer, Begins: "answers after", Ends: "answers at once", State: "slow", Sign: '~',
+			Takes: TakesSpan, Most: time.Minute, Mild: true, Keeps: true, Told: "%v for each request", Seen: "a request of the lab's waits", Over: "no request waits",
+			Meaning: "a server takes long for each request, and carries out one after the other"},
 		{Kind: SlotMigration, Target: OnServer, Begins: "migrates the slot", Ends: "has migrated the slot", State: "slot migrating", Sign: '/',
 			Needs: []Capability{ServerState, Slots},
 			Also:  []string{"migrates only the lock"}, Place: AllServers, Keeps: true, Over: "all nodes name the other primary as the owner of the slot",

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,6 +31,12 @@ func serverEffects() map[faults.Kind]serverEffect {
 		faults.SplitBrain:    {begin: split, end: demote},
 		faults.SlotMigration: {begin: migrate, end: migrated},
 		faults.Down:          {begin: stop, end: startAgain},
+		faults.SlowServer: {
+			begin: func(ctx context.Context, s *lockServer, f play.ServerFault) (string, error) {
+				return "", s.slow(ctx, f.By)
+			},
+			end: func(ctx context.Context, s *lockServer) (string, error) { return "", s.slow(ctx, 0) },
+		},
 	}
 }
 
@@ -183,6 +190,15 @@ func stop(ctx context.Context, s *lockServer, _ play.ServerFault) (string, error
 		return "", err
 	}
 	return "", wrap("stopping the server", stopper.Stop(ctx))
+}
+
+// slow has the server, or each process of a group, take so long for each request.
+func (s *lockServer) slow(ctx context.Context, each time.Duration) error {
+	err := s.tap.Slow(ctx, each)
+	for _, m := range s.members {
+		err = errors.Join(err, m.tap.Slow(ctx, each))
+	}
+	return err
 }
 
 func startAgain(ctx context.Context, s *lockServer) (string, error) {

@@ -16,6 +16,9 @@ type condition struct {
 	ahead  time.Duration // how far its clock has jumped
 	starts int           // how often it has been started anew
 	old    *server       // another primary, which this one has replaced; nil: there is none
+	each   time.Duration // how long it takes for a request
+	queue  []func()      // requests that wait for that, one after the other
+	paced  int           // how often each has changed
 }
 
 // serverEffect is what a fault does to a server. Evidence is what the catalogue does not say of that.
@@ -34,7 +37,8 @@ func serverEffects() map[faults.Kind]serverEffect {
 		faults.TakeOver:   {begin: always(takeOver)},
 		faults.SplitBrain: {begin: always(func(s *server, f play.ServerFault) { s.split(f.Without) }), end: (*server).demote},
 		// Nothing reaches a server that is down before its links are whole.
-		faults.Down: {begin: always(func(s *server, _ play.ServerFault) { s.restart(true) }), end: func(*server) {}},
+		faults.SlowServer: {begin: always(func(s *server, f play.ServerFault) { s.pace(f.By) }), end: func(s *server) { s.pace(0) }},
+		faults.Down:       {begin: always(func(s *server, _ play.ServerFault) { s.restart(true) }), end: func(*server) {}},
 	}
 }
 
@@ -97,4 +101,38 @@ func takeOver(s *server, f play.ServerFault) {
 	} else {
 		s.restart(true)
 	}
+}
+
+// pace sets how long the server takes for each request. What has waited is carried out at once.
+func (s *server) pace(each time.Duration) {
+	waiting := s.queue
+	s.each, s.queue, s.paced = each, nil, s.paced+1
+	for _, carryOut := range waiting {
+		carryOut()
+	}
+}
+
+// inTurn carries out a request when those before it, and it, have taken their time.
+func (s *server) inTurn(carryOut func()) {
+	if s.each == 0 {
+		carryOut()
+		return
+	}
+	if s.queue = append(s.queue, carryOut); len(s.queue) == 1 {
+		s.serveNext()
+	}
+}
+
+func (s *server) serveNext() {
+	paced := s.paced
+	s.cell.after(s.each, func() {
+		if s.paced != paced {
+			return // nothing waits any more
+		}
+		carryOut := s.queue[0]
+		if s.queue = s.queue[1:]; len(s.queue) > 0 {
+			s.serveNext()
+		}
+		carryOut()
+	})
 }

@@ -46,6 +46,9 @@ func Mixture() []Kind {
 		{Kind: faults.Skew, Default: true, weight: 2, redis: "the session is kept by timers of the client library, which the lab does not set", draw: (*Plan).drawSkew},
 		{Kind: faults.ClockJump, redis: "it measures sessions by a clock that nobody sets", read: "the lab does not change its clock",
 			draw: func(p *Plan, d dice, s *Strike) { s.Ahead = d.either(p.Lease, 0.7) }},
+		{Kind: faults.SlowServer, draw: func(p *Plan, d dice, s *Strike) {
+			s.For, s.Each = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15)
+		}},
 		{Kind: faults.Restart, redis: "all storms share one ZooKeeper", draw: func(*Plan, dice, *Strike) {}},
 	}
 }
