@@ -143,10 +143,11 @@ func (p *premises) fell(f timeline.FaultSpan, e *history.Event) bool {
 		return e.Kind == history.KindCall && history.ProcessOf(e.Client) == f.Target || p.busy(f.Target, e.At)
 	case faults.Crash:
 		return p.leftBehind(f.Target, e.At)
-	case faults.Down, faults.SplitBrain, faults.SlotMigration:
-		return p.busy("", e.At)
 	case faults.Restart:
 		return e.Kind == history.KindFault && p.busy("", e.At) // later an empty server does not show that it was restarted
+	}
+	if f.Kind.OnServer() {
+		return p.busy("", e.At)
 	}
 	return p.busy(f.Target, e.At)
 }

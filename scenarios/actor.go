@@ -42,13 +42,10 @@ type link struct {
 	linkFault
 }
 
-// losing is the fault of a link that loses replies.
-const losing = "losing replies"
-
 // linkFault is the fault of a link, and the line on which it began.
 type linkFault struct {
 	line int
-	what string // "" if the script need not end it
+	kind faults.Kind
 }
 
 func (a *actor) act(step Step) error {
@@ -59,7 +56,7 @@ func (a *actor) act(step Step) error {
 	}
 	if OfProcess(step.Verb) {
 		if a.name != h.name {
-			what := wordsFor(phrases(), step.Verb, step.Op)
+			what := step.Verb
 			return fmt.Errorf("%s is a handle in the process of %s, and only the process as a whole can '%s'; write '%s %s'", a.name, h.name, what, h.name, what)
 		}
 		return h.act(step)
@@ -111,11 +108,16 @@ func (a *actor) operate(step Step) error {
 
 // OfProcess says whether a verb concerns a process rather than one of the locks in it.
 func OfProcess(v Verb) bool {
-	switch v {
-	case VerbPause, VerbResume, VerbCrash, VerbClock, VerbCutOff, VerbRefuse, VerbDelay, VerbLoseReplies, VerbHeal:
-		return true
-	}
-	return false
+	return v != VerbOp && slices.ContainsFunc(faults.All(), func(f faults.Fault) bool {
+		hit := f.Target == faults.OnProcess || f.Target == faults.OnClock || f.Target == faults.OnLink
+		return hit && (f.Begins == string(v) || f.Ends == string(v))
+	})
+}
+
+// ofLink says whether a verb begins or ends a fault of a client's links.
+func ofLink(v Verb) bool {
+	f, _ := faults.BegunBy(string(v))
+	return f.Target == faults.OnLink || v == VerbHeal
 }
 
 func (h *host) act(step Step) error {
@@ -129,7 +131,8 @@ func (h *host) act(step Step) error {
 	case VerbCrash:
 		*h = host{name: h.name, crashed: step.Line, links: linksTo(0)}
 		return nil
-	case VerbCutOff, VerbRefuse, VerbLoseReplies, VerbDelay, VerbHeal:
+	}
+	if ofLink(step.Verb) {
 		return h.onLink(step)
 	}
 	if h.paused > 0 {
@@ -142,7 +145,7 @@ func (h *host) act(step Step) error {
 }
 
 func (h *host) onLink(step Step) error {
-	what := map[Verb]string{VerbCutOff: "cut off", VerbRefuse: "refused its connections", VerbLoseReplies: losing}[step.Verb]
+	fault, _ := faults.BegunBy(string(step.Verb))
 	healed, lost := false, false
 	for i := range h.links {
 		l := &h.links[i]
@@ -152,19 +155,19 @@ func (h *host) onLink(step Step) error {
 		case step.Verb != VerbHeal && l.line > 0 && len(h.links) > 1:
 			return fmt.Errorf("%s's link to %s has a fault since line %d; '%s heal %s' comes first", h.name, l.server, l.line, h.name, l.server)
 		case step.Verb != VerbHeal:
-			l.linkFault = linkFault{step.Line, what}
+			l.linkFault = linkFault{step.Line, fault.Kind}
 		case l.line == 0 && len(step.Servers) > 0:
 			return fmt.Errorf("there is nothing to heal; %s's link to %s has no fault", h.name, l.server)
 		default:
 			healed = healed || l.line > 0
-			lost = lost || l.what == losing
+			lost = lost || l.kind == faults.ReplyLost
 			l.linkFault = linkFault{}
 		}
 	}
 	if step.Verb == VerbHeal && !healed {
 		return fmt.Errorf("there is nothing to heal; %s's link has no fault", h.name)
 	}
-	if step.Verb == VerbRefuse || lost { // a TCP connection that has lost bytes cannot continue
+	if fault.Kind == faults.Refuse || lost { // a TCP connection that has lost bytes cannot continue
 		h.breaks++
 	}
 	return nil
@@ -184,8 +187,8 @@ func (h *host) end(wrong *complaints) {
 	if h.paused > 0 {
 		wrong.add(h.paused, "%s is still paused at the end; add '%s resume' or '%s crash'", h.name, h.name, h.name)
 	}
-	if i := slices.IndexFunc(h.links, func(l link) bool { return l.what != "" }); i >= 0 {
-		wrong.add(h.links[i].line, "%s is still %s at the end; add '%s heal'", h.name, h.links[i].what, h.name)
+	if i := slices.IndexFunc(h.links, func(l link) bool { return l.line > 0 && !l.kind.Of().Mild }); i >= 0 {
+		wrong.add(h.links[i].line, "%s's link still has the fault %s at the end; add '%s heal'", h.name, h.links[i].kind, h.name)
 	}
 }
 

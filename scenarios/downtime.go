@@ -5,19 +5,25 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
-// downtime follows which servers of a script are down.
+// downtime follows which servers of a script have a fault that lasts.
 type downtime struct {
 	servers []string // "" is the only one
 	actors  []*actor
-	since   map[string]int // the line on which a server went down
-	apart   map[string]int // the line on which it was cut off from the others
+	since   map[effect]int // the line on which a fault began
+}
+
+// effect is a fault of a server.
+type effect struct {
+	kind   faults.Kind
+	server string
 }
 
 func newDowntime(s *Script, actors map[string]*actor) *downtime {
-	d := &downtime{servers: ServerNames(s.Servers), since: map[string]int{}, apart: map[string]int{}}
+	d := &downtime{servers: ServerNames(s.Servers), since: map[effect]int{}}
 	if s.Servers == 0 {
 		d.servers = []string{""}
 	}
@@ -27,58 +33,73 @@ func newDowntime(s *Script, actors map[string]*actor) *downtime {
 	return d
 }
 
-// act follows the effect of a step on the servers that are down, and says why it cannot be.
+// act follows the effect of a step on the servers, and says why it cannot be.
 func (d *downtime) act(step Step) error {
 	names := step.Servers
 	if len(names) == 0 {
 		names = d.servers
 	}
-	switch step.Verb {
-	case VerbGoesDown:
-		return cmp.Or(d.notApart(names), d.goDown(names, step.Line))
-	case VerbSplit, VerbDemote:
-		return cmp.Or(d.notDown(names), d.breakAll(names))
-	case VerbComesBack:
-		return d.comeBack(names)
-	case VerbIsolate:
-		return cmp.Or(d.notDown(names), d.isolate(names[0], step.Line))
-	case VerbRejoin:
-		if d.apart[names[0]] == 0 {
-			return fmt.Errorf("%s is not cut off from the others", names[0])
-		}
-		delete(d.apart, names[0])
-		return nil
-	case VerbWaitExpired, VerbWaitFreed, VerbWaitRenewed, VerbArrives:
-		return d.notDown(names)
-	}
-	if ofServer(step.Verb) {
-		return d.notDown(names)
+	fault, _ := faults.SpokenOf(string(step.Verb))
+	begins, ends := step.Verb == Verb(fault.Begins), step.Verb == Verb(fault.Ends)
+	switch {
+	case step.Verb == VerbSplit || step.Verb == VerbDemote: // an interlude
+		return cmp.Or(d.without(faults.Down, names), d.breakAll(names))
+	case lasts(fault) && ends:
+		return d.end(fault, names)
+	case lasts(fault) && begins:
+		return cmp.Or(d.without(faults.Down, names), d.begin(fault, names, step.Line))
+	case ofServer(step.Verb) || slices.Contains([]Verb{VerbWaitExpired, VerbWaitFreed, VerbWaitRenewed, VerbArrives}, step.Verb):
+		return d.without(faults.Down, names)
 	}
 	return nil
 }
 
-// notDown says that one of the servers is down.
-func (d *downtime) notDown(names []string) error {
+// lasts says whether a fault of a server goes on, beside other steps, until a step ends it.
+func lasts(f faults.Fault) bool {
+	return f.Target == faults.OnServer && f.Ends != "" && f.Kind != faults.SplitBrain && f.Kind != faults.SlotMigration
+}
+
+// without says that one of the servers has a fault.
+func (d *downtime) without(kind faults.Kind, names []string) error {
 	if slices.Contains(names, Whichever) { // which may be any of them
 		names = d.servers
 	}
 	for _, name := range slices.Concat(names, []string{Whichever}) { // which may be one of them
-		if line := d.since[name]; line > 0 {
-			return downError(name, line)
+		if line := d.since[effect{kind, name}]; line > 0 {
+			return fmt.Errorf("%s has been %s since line %d; '%s %s' comes first", called(name), kind.Of().State, line, subjectOf(name), kind.Of().Ends)
 		}
 	}
 	return nil
 }
 
-func (d *downtime) goDown(names []string, line int) error {
-	if err := d.notDown(names); err != nil {
+func (d *downtime) begin(f faults.Fault, names []string, line int) error {
+	free := names
+	if f.Kind == faults.Isolated {
+		free = d.servers // one at a time is: of three, one that is left alone decides nothing
+	}
+	if err := d.without(f.Kind, free); err != nil {
 		return err
 	}
-	if err := d.breakAll(names); err != nil {
-		return err
+	if f.Kind == faults.Down {
+		if err := cmp.Or(d.without(faults.Isolated, names), d.breakAll(names)); err != nil {
+			return err
+		}
 	}
 	for _, name := range names {
-		d.since[name] = line
+		d.since[effect{f.Kind, name}] = line
+	}
+	return nil
+}
+
+// end follows that a fault ends.
+func (d *downtime) end(f faults.Fault, names []string) error {
+	for _, name := range names {
+		if d.since[effect{f.Kind, name}] == 0 {
+			return fmt.Errorf("%s is not %s", called(name), f.State)
+		}
+	}
+	for _, name := range names {
+		delete(d.since, effect{f.Kind, name})
 	}
 	return nil
 }
@@ -113,45 +134,11 @@ func (a *actor) spared(servers []string) error {
 	return nil
 }
 
-func (d *downtime) comeBack(names []string) error {
-	for _, name := range names {
-		if d.since[name] == 0 {
-			return fmt.Errorf("%s is not down", called(name))
+// left complains about faults that go on at the end.
+func (d *downtime) left(wrong *complaints) {
+	for at, line := range d.since {
+		if f := at.kind.Of(); !f.Mild {
+			wrong.add(line, "%s is still %s at the end; add '%s %s'", called(at.server), f.State, subjectOf(at.server), f.Ends)
 		}
-	}
-	for _, name := range names {
-		delete(d.since, name)
-	}
-	return nil
-}
-
-// notApart says that one of the servers is cut off from the others.
-func (d *downtime) notApart(names []string) error {
-	for _, name := range names {
-		if line := d.apart[name]; line > 0 {
-			return fmt.Errorf("%s has been cut off since line %d; '%[1]s rejoins' comes first", name, line)
-		}
-	}
-	return nil
-}
-
-// isolate follows that a server is cut off from the others. One at a time is: of three, one that is left alone decides nothing.
-func (d *downtime) isolate(name string, line int) error {
-	for other, since := range d.apart {
-		return fmt.Errorf("%s has been cut off since line %d; '%[1]s rejoins' comes first", other, since)
-	}
-	d.apart[name] = line
-	return nil
-}
-
-// end complains about servers that stay down, or cut off.
-func (d *downtime) end(wrong *complaints) {
-	for _, name := range slices.Concat(d.servers, []string{Whichever}) {
-		if line := d.since[name]; line > 0 {
-			wrong.add(line, "%s is still down at the end; add '%s comes back'", called(name), subjectOf(name))
-		}
-	}
-	for name, line := range d.apart {
-		wrong.add(line, "%s is still cut off from the others at the end; add '%[1]s rejoins'", name)
 	}
 }

@@ -1,9 +1,7 @@
 package scenarios
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/locklab/locklab/faults"
 )
@@ -12,33 +10,17 @@ import (
 // that another client holds, or a resend of the client library. A restart with a copy waits until it is old enough, but the restart itself may not take long.
 func (s Step) Waits() bool {
 	switch s.Verb {
-	case VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbWaitRefused, VerbRenews, VerbWaits, VerbWaitsLost, VerbAwait, VerbTimesOut,
-		VerbIsolate, VerbRejoin:
+	case VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed, VerbWaitRefused, VerbRenews, VerbWaits, VerbWaitsLost, VerbAwait, VerbTimesOut:
 		return true
 	case VerbOp:
 		return s.Within != Span{} || slices.ContainsFunc(s.Breakpoints, func(t faults.Breakpoint) bool { return t.Nth > 1 })
 	}
-	return false
+	f, _ := s.Fault()
+	return f.Long
 }
 
-// Fault is the fault that a step begins, or prepares; ok is false where it begins none.
-func (s Step) Fault() (f faults.Fault, ok bool) {
-	verb := s.Verb
-	switch verb {
-	case VerbSave:
-		verb = VerbRestartSaved
-	case VerbRejoin:
-		verb = VerbIsolate
-	case VerbDemote:
-		verb = VerbSplit
-	case VerbMigrated, VerbMigrateLock:
-		verb = VerbMigrate
-	case VerbHoldBack, VerbRequireReplica, VerbWaitRefused:
-		verb = VerbTakeOver
-	}
-	words := cmp.Or(wordsFor(phrases(), verb, s.Op), wordsFor(labPhrases(), verb, s.Op), wordsFor(serverPhrases(), verb, s.Op))
-	return faults.BegunBy(strings.TrimPrefix(words, "server "))
-}
+// Fault is the fault that a step begins, prepares or, of a server, ends; ok is false where it is about none.
+func (s Step) Fault() (f faults.Fault, ok bool) { return faults.SpokenOf(string(s.Verb)) }
 
 // Faults are the kinds of faults that strike in a script. Requests and replies that are held are none: they are how scripts order steps.
 func (s *Script) Faults() []faults.Kind {

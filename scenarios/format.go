@@ -81,27 +81,8 @@ func (s Step) says() string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	add("%s", s.verbWords())
-	switch s.Verb {
-	case VerbClock:
-		add("%s", s.clockWords())
-	case VerbServerJump:
-		if s.Span.Fixed < 0 || s.Span.Leases < 0 {
-			add("back %s", s.Span.negative())
-			break
-		}
-		add("%s", s.Span)
-	case VerbDelay, VerbOperator, VerbWaitFor:
-		add("%s", s.Span)
-	case VerbRestartSaved:
-		if s.Span != (Span{}) {
-			add("%s ago", s.Span)
-		}
-	case VerbSplit, VerbTakeOver:
-		add("%s", s.replicaWords())
-	case VerbCutOff:
-		if s.Direction != faults.Both {
-			add("%s", s.Direction)
-		}
+	if argument := s.argumentWords(); argument != "" {
+		add("%s", argument)
 	}
 	if len(s.Servers) > 0 && s.Client != "" {
 		add("%s", s.serverWords())
@@ -131,17 +112,45 @@ func (s Step) says() string {
 	return strings.Join(words, " ")
 }
 
+// argumentWords are what follows the verb of a fault; "" if nothing does.
+func (s Step) argumentWords() string {
+	switch s.Verb.takes() {
+	case faults.TakesSetting:
+		return s.clockWords()
+	case faults.TakesJump:
+		if s.Span.Fixed < 0 || s.Span.Leases < 0 {
+			return "back " + s.Span.negative().String()
+		}
+		return s.Span.String()
+	case faults.TakesSpan:
+		return s.Span.String()
+	case faults.TakesAge:
+		if s.Span != (Span{}) {
+			return s.Span.String() + " ago"
+		}
+	case faults.TakesReplica:
+		return s.replicaWords()
+	case faults.TakesClients:
+		return strings.Join(s.Without, " ")
+	case faults.TakesDirection:
+		if s.Direction != faults.Both {
+			return s.Direction.String()
+		}
+	}
+	return ""
+}
+
 // verbWords are the words of the verb, which differ by who acts.
 func (s Step) verbWords() string {
 	switch {
-	case s.Client != "":
-		return wordsFor(phrases(), s.Verb, s.Op)
+	case s.Verb == VerbOp:
+		return s.Op.String()
 	case s.OnWhichever():
-		return "on " + Whichever + " " + wordsFor(serverPhrases(), s.Verb, s.Op)
-	case len(s.Servers) > 0:
-		return wordsFor(serverPhrases(), s.Verb, s.Op)
+		return "on " + Whichever + " " + string(s.Verb)
+	case s.Client == "" && len(s.Servers) == 0:
+		return labSpelling(s.Verb)
 	}
-	return wordsFor(labPhrases(), s.Verb, s.Op)
+	return string(s.Verb)
 }
 
 func (s Step) clockWords() string {

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -114,7 +116,7 @@ func drawStory(t *rapid.T, lease time.Duration) []string {
 	cast["C1"].beside, cast["C1.b"].beside = []*actor{cast["C1.b"]}, []*actor{cast["C1"]}
 	copies := saved{}
 	parted := newInterludes()
-	off := &downtime{servers: ServerNames(3), actors: []*actor{cast["C1"], cast["C1.b"], cast["C1/2"], cast["C2"]}, since: map[string]int{}}
+	off := &downtime{servers: ServerNames(3), actors: []*actor{cast["C1"], cast["C1.b"], cast["C1/2"], cast["C2"]}, since: map[effect]int{}}
 	steps := rapid.SliceOfN(rapid.Custom(drawStep), 1, 40).Draw(t, "steps")
 	for _, text := range append([]string{"C1.b acquire", "C1/2 acquire"}, steps...) { // so that they do something before its process may crash
 		step, err := p.step(line{number: len(lines) + 1, text: text})
@@ -132,10 +134,8 @@ func drawStory(t *rapid.T, lease time.Duration) []string {
 		}
 		*who.host = where
 	}
-	for _, name := range off.servers {
-		if off.since[name] > 0 {
-			lines = append(lines, name+" comes back")
-		}
+	for _, on := range slices.SortedFunc(maps.Keys(off.since), func(a, b effect) int { return cmp.Compare(a.server, b.server) }) {
+		lines = append(lines, on.server+" "+on.kind.Of().Ends)
 	}
 	for _, name := range p.script.Actors() {
 		who := cast[name]
@@ -144,7 +144,7 @@ func drawStory(t *rapid.T, lease time.Duration) []string {
 			when bool
 			text string
 		}{
-			{own && who.host.paused > 0, "resume"}, {own && slices.ContainsFunc(who.host.links, func(l link) bool { return l.what != "" }), "heal"},
+			{own && who.host.paused > 0, "resume"}, {own && slices.ContainsFunc(who.host.links, func(l link) bool { return l.line > 0 }), "heal"},
 			{who.late > 0 && who.pending != nil && who.host.crashed == 0, "arrives late"}, {who.pending != nil && who.host.crashed == 0, "give up"}, {own && !who.appeared && who.host.crashed == 0, "pause\n" + name + " resume"},
 		} {
 			if end.when {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/history"
 )
 
 // Form is a place in the grammar with the words that it accepts, from the parser's tables.
@@ -74,11 +73,11 @@ func (s *Script) Uses() map[string][]string {
 func (s Step) uses(add func(form, word string)) {
 	switch {
 	case s.Client != "":
-		add("client verb", wordsFor(phrases(), s.Verb, s.Op))
+		add("client verb", s.verbWords())
 	case len(s.Servers) > 0:
-		add("server verb", wordsFor(serverPhrases(), s.Verb, s.Op))
+		add("server verb", string(s.Verb))
 	default:
-		add("lab verb", wordsFor(labPhrases(), s.Verb, history.Op(0)))
+		add("lab verb", s.verbWords())
 	}
 	if s.OnWhichever() {
 		add("server", "on "+Whichever)

@@ -69,7 +69,7 @@ func TestParseReadsEveryStep(t *testing.T) {
 		"C1 clock behind 1.5 leases":          {Verb: VerbClock, Span: Span{Leases: -1.5}, Rate: 1},
 		"C1 clock rate 1.5":                   {Verb: VerbClock, Rate: 1.5},
 		"C1 clock right":                      {Verb: VerbClock, Rate: 1},
-		"C1 delay 20ms":                       {Verb: VerbDelay, Span: Span{Fixed: 20 * time.Millisecond}},
+		"C1 delay 20ms":                       {Verb: "delay", Span: Span{Fixed: 20 * time.Millisecond}},
 		"wait until expired => live":          {Verb: VerbWaitExpired, Want: []Result{ResultLive}},
 		"  wait until freed":                  {Verb: VerbWaitFreed},
 		"\tserver clock jumps 2 leases":       {Verb: VerbServerJump, Span: Span{Leases: 2}},

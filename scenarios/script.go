@@ -116,14 +116,14 @@ type Step struct {
 	// Servers are those whose links a fault hits, or the one that the lab acts on, which may be Whichever; empty: all.
 	Servers []string
 	Verb    Verb
-	// Op is set if Verb is VerbOp.
+	// Op is set if Verb is VerbOp, and only then.
 	Op          history.Op
 	Within      Span                // acquire: how long to retry; release: when to cancel; others: unused
 	Anyway      bool                // release: also if the client was refused the lock
 	IfUnknown   bool                // release: only if the outcome of the last one is unknown
 	Async       bool                // "in background": the step ends when the request has been sent, or released
 	Breakpoints []faults.Breakpoint // in the order in which the operation must reach them
-	// Span is the argument of clock, delay and server clock jumps, and how old a copy is at least with which a server restarts.
+	// Span is the argument of waits and of faults: a time, and how old a copy is at least with which a server restarts.
 	Span Span
 	// Rate is the argument of clock rate.
 	Rate float64
@@ -143,54 +143,54 @@ type Step struct {
 // Round is which time of how many a repeated step is carried out, from 1; zero: it is not repeated.
 func (s Step) Round() (round, of int) { return s.round, s.rounds }
 
-// Verb is what a step does.
-type Verb uint8
+// Verb is what a step does, as scripts write it without its subject; "" is VerbOp.
+type Verb string
 
-// The verbs.
+// The verbs of operations and waits. Those of faults are words of the catalogue: what begins a fault, ends it or prepares it.
 const (
-	VerbOp             Verb = iota + 1 // acquire, release, renew, check, work
-	VerbAwait                          // await: wait for the operation in the background
-	VerbContinue                       // continue: release the held request or reply, then wait for the operation or its next breakpoint
-	VerbArrives                        // arrives late: release a request for which no operation waits: a cancelled one, or a copy
-	VerbTimesOut                       // times out: the client's own time-out ends its wait for what is held, and its operation continues
-	VerbGiveUp                         // give up: the client cancels its operation, and the lab waits for its answer
-	VerbRenews                         // renews hold reply of first write: wait for a background renewal, and hold it
-	VerbTakesIn                        // takes in the reply: no background task of its lock waits for a reply, or acts on one
-	VerbPause                          // pause, resume: SIGSTOP, SIGCONT
-	VerbResume                         //
-	VerbCrash                          // crash: SIGKILL
-	VerbThreadDies                     // thread dies: the handle's thread ends; background tasks continue
-	VerbWaits                          // waits: its acquire in the background has reached the server and was not granted
-	VerbWaitsLost                      // waits until lost: its lock has announced that it is lost, within two leases
-	VerbClock                          // clock ahead D, clock behind D, clock rate R, clock right
-	VerbCutOff                         // cut off [requests|replies] [from S4 S5]: bytes are held on the client's links until heal
-	VerbRefuse                         // refuse [S5]: connections are broken and refused until heal
-	VerbDelay                          // delay D [to S5]: each way
-	VerbLoseReplies                    // lose replies [from S5]: commands are applied, replies vanish
-	VerbHeal                           // heal [S5]: the faults of the client's links end
-	VerbWaitFor                        // wait for D: what a lock does then depends on the time that its own clock shows
-	VerbWaitExpired                    // wait until expired: the lease of the last grant has passed, on every server
-	VerbWaitHalf                       // wait until half over: half of the lease of the last grant has passed
-	VerbWaitFreed                      // wait until freed: the key is gone from a majority of the servers, within two leases
-	VerbWaitRenewed                    // wait until renewed: a command has prolonged the lease, within two leases
-	VerbServerJump                     // server clock jumps [back] D, S2 clock jumps [back] D
-	VerbOperator                       // operator limits lock to D: an operator sets its expiry by hand
-	VerbSave                           // server saves, S2 saves: it keeps a copy of its data
-	VerbRestartSaved                   // server restarts as saved [D ago], S2 restarts as saved: writes after the copy are lost
-	VerbRestart                        // server restarts empty, S2 restarts empty
-	VerbHoldBack                       // server holds back one replica: it gets nothing more
-	VerbTakeOver                       // server fails over to the one held back, or to the other one
-	VerbSplit                          // server fails over without C1: the old primary still answers C1
-	VerbDemote                         // server demotes the old primary: all clients are on the new one
-	VerbRequireReplica                 // server requires a replica: it refuses writes while no replica reports
-	VerbWaitRefused                    // wait until writes are refused, for a while
-	VerbMigrate                        // server migrates the slot: its keys are on another primary of the cluster, and the old one answers ASK
-	VerbMigrateLock                    // server migrates only the lock: of the keys in the slot only those of locks; the others follow with VerbMigrated
-	VerbMigrated                       // server has migrated the slot: the other primary owns it, and the old one answers MOVED
-	VerbGoesDown                       // server goes down, S2 goes down: it ends, and keeps its data
-	VerbComesBack                      // server comes back, S2 comes back: it is started again, with its data
-	VerbIsolate                        // S2 is cut off: a server of an ensemble, from the others
-	VerbRejoin                         // S2 rejoins
+	VerbOp          Verb = ""                     // acquire, release, renew, check, work
+	VerbAwait       Verb = "await"                // wait for the operation in the background
+	VerbContinue    Verb = "continue"             // release the held request or reply, then wait for the operation or its next breakpoint
+	VerbArrives     Verb = "arrives late"         // release a request for which no operation waits: a cancelled one, or a copy
+	VerbTimesOut    Verb = "times out"            // the client's own time-out ends its wait for what is held, and its operation continues
+	VerbGiveUp      Verb = "give up"              // the client cancels its operation, and the lab waits for its answer
+	VerbRenews      Verb = "renews"               // renews hold reply of first write: wait for a background renewal, and hold it
+	VerbTakesIn     Verb = "takes in the reply"   // no background task of its lock waits for a reply, or acts on one
+	VerbWaits       Verb = "waits"                // its acquire in the background has reached the server and was not granted
+	VerbWaitsLost   Verb = "waits until lost"     // its lock has announced that it is lost, within two leases
+	VerbWaitFor     Verb = "wait for"             // wait for D: what a lock does then depends on the time that its own clock shows
+	VerbWaitExpired Verb = "wait until expired"   // the lease of the last grant has passed, on every server
+	VerbWaitHalf    Verb = "wait until half over" // half of the lease of the last grant has passed
+	VerbWaitFreed   Verb = "wait until freed"     // the key is gone from a majority of the servers, within two leases
+	VerbWaitRenewed Verb = "wait until renewed"   // a command has prolonged the lease, within two leases
+)
+
+// The verbs of faults that are more than their faults: what they need or leave behind concerns other steps.
+const (
+	VerbPause          Verb = "pause"
+	VerbResume         Verb = "resume"
+	VerbCrash          Verb = "crash"
+	VerbThreadDies     Verb = "thread dies" // the handle's thread ends; background tasks continue
+	VerbClock          Verb = "clock"       // clock ahead D, clock behind D, clock rate R, clock right
+	VerbCutOff         Verb = "cut off"     // cut off [requests|replies] [from S4 S5]
+	VerbLoseReplies    Verb = "lose replies"
+	VerbHeal           Verb = "heal" // heal [S5]: the faults of the client's links end
+	VerbServerJump     Verb = "clock jumps"
+	VerbOperator       Verb = "operator limits lock to"
+	VerbSave           Verb = "saves"             // a server keeps a copy of its data
+	VerbRestartSaved   Verb = "restarts as saved" // [D ago]: writes after the copy are lost
+	VerbRestart        Verb = "restarts empty"
+	VerbHoldBack       Verb = "holds back one replica" // it gets nothing more
+	VerbTakeOver       Verb = "fails over to"          // the one held back, or the other one
+	VerbSplit          Verb = "fails over without"     // C1: the old primary still answers C1
+	VerbDemote         Verb = "demotes the old primary"
+	VerbRequireReplica Verb = "requires a replica" // writes are refused while no replica reports
+	VerbWaitRefused    Verb = "wait until writes are refused"
+	VerbMigrate        Verb = "migrates the slot"
+	VerbMigrateLock    Verb = "migrates only the lock" // of the keys in the slot only those of locks; the others follow with VerbMigrated
+	VerbMigrated       Verb = "has migrated the slot"  // the other primary owns it, and the old one answers MOVED
+	VerbGoesDown       Verb = "goes down"
+	VerbComesBack      Verb = "comes back"
 )
 
 // Span is a length of time, absolute or in leases of the script.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -23,20 +24,6 @@ func ServerNames(n int) []string {
 		names[i] = "S" + strconv.Itoa(i+1)
 	}
 	return names
-}
-
-// serverPhrases lists the verbs of one of several servers; those of all servers are among labPhrases.
-func serverPhrases() []phrase {
-	return []phrase{
-		{"clock jumps", VerbServerJump, 0},
-		{"restarts empty", VerbRestart, 0},
-		{"saves", VerbSave, 0},
-		{"restarts as saved", VerbRestartSaved, 0},
-		{"goes down", VerbGoesDown, 0},
-		{"comes back", VerbComesBack, 0},
-		{"is cut off", VerbIsolate, 0},
-		{"rejoins", VerbRejoin, 0},
-	}
 }
 
 // saved are the servers with a copy of their data, and with a replica that is held back; "" is the only one.
@@ -80,12 +67,9 @@ func (s saved) act(step Step, servers int) error {
 	return nil
 }
 
-// replicaWords say which replica takes over, or without whom.
+// replicaWords say which replica takes over.
 func (s Step) replicaWords() string {
-	switch {
-	case s.Verb == VerbSplit:
-		return strings.Join(s.Without, " ")
-	case s.HeldBack:
+	if s.HeldBack {
 		return promoteHeldBack
 	}
 	return promoteOther
@@ -141,36 +125,24 @@ func (p *parser) serverVerb(step *Step, r *reader) error {
 	if r.done() {
 		return fmt.Errorf("%s does nothing; add what happens to it, such as 'restarts empty'", name)
 	}
-	return step.ofServer(name, r)
+	return p.ofServer(step, name, r)
 }
 
 // ofServer reads what happens to a server.
-func (step *Step) ofServer(name string, r *reader) error {
+func (p *parser) ofServer(step *Step, name string, r *reader) error {
 	step.Servers = []string{name}
 	found, ok := takePhrase(r, serverPhrases())
 	if !ok {
 		return unknownWord("fault of a server", strings.Join(r.words, " "), spellings(serverPhrases()))
 	}
-	switch step.Verb = found.verb; step.Verb {
-	case VerbServerJump:
-		return step.jump(r)
-	case VerbRestartSaved:
-		return step.age(r)
-	}
-	return nil
+	step.Verb = found.verb
+	return p.argument(step, r)
 }
 
 // towards is the word before the servers of a link fault, or ""; ok is false for other verbs.
 func towards(verb Verb) (word string, ok bool) {
-	switch verb {
-	case VerbCutOff, VerbLoseReplies:
-		return "from", true
-	case VerbDelay:
-		return "to", true
-	case VerbRefuse, VerbHeal:
-		return "", true
-	}
-	return "", false
+	f, _ := faults.BegunBy(string(verb))
+	return f.Toward, ofLink(verb)
 }
 
 // takeServers reads the servers of a link fault; none: it hits the links to all.

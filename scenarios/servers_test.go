@@ -20,9 +20,9 @@ func TestParseReadsServers(t *testing.T) {
 		"server restarts empty":          {Verb: VerbRestart},
 		"C1 cut off from S4 S5":          {Verb: VerbCutOff, Client: "C1", Servers: []string{"S4", "S5"}},
 		"C1 cut off replies from S1":     {Verb: VerbCutOff, Client: "C1", Direction: faults.Replies, Servers: []string{"S1"}},
-		"C1 refuse S5":                   {Verb: VerbRefuse, Client: "C1", Servers: []string{"S5"}},
+		"C1 refuse S5":                   {Verb: "refuse", Client: "C1", Servers: []string{"S5"}},
 		"C1 lose replies from S3":        {Verb: VerbLoseReplies, Client: "C1", Servers: []string{"S3"}},
-		"C1 delay 20ms to S1, S2":        {Verb: VerbDelay, Client: "C1", Servers: []string{"S1", "S2"}, Span: Span{Fixed: 20 * time.Millisecond}},
+		"C1 delay 20ms to S1, S2":        {Verb: "delay", Client: "C1", Servers: []string{"S1", "S2"}, Span: Span{Fixed: 20 * time.Millisecond}},
 		"C1 acquire":                     {Verb: VerbOp, Client: "C1", Op: history.OpAcquire},
 		"C1 acquire duplicate first SET": {Verb: VerbOp, Client: "C1", Op: history.OpAcquire, Breakpoints: []faults.Breakpoint{{Action: faults.ActDuplicate, Nth: 1, Match: faults.Match{Kind: faults.MatchCommand, Command: "SET"}}}},
 		"C1 acquire duplicate first write on S3": {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/locklab/locklab/faults"
 )
 
 // without reads the clients that stay with the old primary.
@@ -75,10 +77,6 @@ func (all interludes) follow(step Step) {
 
 // ofServer says whether a verb is about a server, or about the links to it.
 func ofServer(v Verb) bool {
-	switch v {
-	case VerbServerJump, VerbOperator, VerbSave, VerbRestart, VerbRestartSaved, VerbHoldBack, VerbTakeOver, VerbSplit, VerbMigrate, VerbMigrateLock, VerbRequireReplica,
-		VerbWaitRefused, VerbGoesDown, VerbCutOff, VerbRefuse, VerbDelay, VerbLoseReplies, VerbHeal:
-		return true
-	}
-	return false
+	f, _ := faults.SpokenOf(string(v))
+	return f.Target == faults.OnServer && string(v) != f.Ends || ofLink(v)
 }

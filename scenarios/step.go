@@ -34,16 +34,14 @@ func (p *parser) step(l line) (Step, error) {
 	case first == "on":
 		err = p.onWhichever(&step, r)
 	case slices.Contains(labWords(), first):
-		if err = step.labVerb(r); err == nil && step.Verb == VerbSplit {
-			err = p.without(&step, r)
-		}
+		err = p.labVerb(&step, r)
 	case p.isServer(first):
 		err = p.serverVerb(&step, r)
 	case len(p.script.Clients) == 0:
 		return step, p.beforeClients(first)
 	default:
 		if err = p.client(&step, r); err == nil {
-			err = step.clientVerb(r)
+			err = p.clientVerb(&step, r)
 		}
 		if err == nil {
 			err = cmp.Or(p.takeServers(&step, r), p.breakpointServers(&step))
@@ -87,17 +85,17 @@ func (p *parser) client(step *Step, r *reader) error {
 	return fmt.Errorf("unknown word %q%s", name, meant)
 }
 
-// takePhrase takes the first phrase that matches.
-func takePhrase(r *reader, all []phrase) (phrase, bool) {
+// takePhrase takes the longest phrase that matches: "waits until lost" and not "waits".
+func takePhrase(r *reader, all []phrase) (found phrase, ok bool) {
 	for _, candidate := range all {
-		if r.accept(candidate.words) {
-			return candidate, true
+		if ahead := (&reader{words: r.words}); len(candidate.words) > len(found.words) && ahead.accept(candidate.words) {
+			found = candidate
 		}
 	}
-	return phrase{}, false
+	return found, found.words != "" && r.accept(found.words)
 }
 
-func (s *Step) labVerb(r *reader) error {
+func (p *parser) labVerb(s *Step, r *reader) error {
 	found, ok := takePhrase(r, labPhrases())
 	if !ok && takesSpan(r) {
 		found, ok = phrase{verb: VerbWaitFor}, true
@@ -106,16 +104,35 @@ func (s *Step) labVerb(r *reader) error {
 		return unknownWord("step", strings.Join(r.words, " "), spellings(labPhrases()))
 	}
 	s.Verb = found.verb
-	var err error
-	switch s.Verb {
-	case VerbServerJump:
-		return s.jump(r)
-	case VerbRestartSaved:
-		return s.age(r)
-	case VerbTakeOver:
-		return s.promotion(r)
-	case VerbOperator, VerbWaitFor:
+	return p.argument(s, r)
+}
+
+// takes is what a verb takes, beside what an operation does.
+func (v Verb) takes() faults.Argument {
+	if v == VerbWaitFor {
+		return faults.TakesSpan
+	}
+	f, _ := faults.BegunBy(string(v))
+	return f.Takes
+}
+
+// argument reads what follows a verb that is no operation's.
+func (p *parser) argument(s *Step, r *reader) (err error) {
+	switch s.Verb.takes() {
+	case faults.TakesSpan:
 		s.Span, err = takeSpan(r)
+	case faults.TakesJump:
+		return s.jump(r)
+	case faults.TakesAge:
+		return s.age(r)
+	case faults.TakesReplica:
+		return s.promotion(r)
+	case faults.TakesClients:
+		return p.without(s, r)
+	case faults.TakesSetting:
+		return s.clock(r)
+	case faults.TakesDirection:
+		s.Direction = takeDirection(r)
 	}
 	return err
 }
@@ -162,7 +179,7 @@ func (s *Step) promotion(r *reader) error {
 	return unknownWord("replica", strings.Join(r.words, " "), promotions())
 }
 
-func (s *Step) clientVerb(r *reader) error {
+func (p *parser) clientVerb(s *Step, r *reader) error {
 	if r.done() {
 		return fmt.Errorf("%s does nothing; add a verb such as 'acquire'", s.Client)
 	}
@@ -170,21 +187,14 @@ func (s *Step) clientVerb(r *reader) error {
 	if !ok {
 		return unknownVerb(r)
 	}
-	s.Verb, s.Op = found.verb, found.op
-	var err error
-	switch s.Verb {
+	switch s.Verb, s.Op = found.verb, found.op; s.Verb {
 	case VerbOp, VerbRenews:
 		return s.options(r)
 	case VerbContinue:
 		s.Async = r.accept("in background")
-	case VerbClock:
-		return s.clock(r)
-	case VerbDelay:
-		s.Span, err = takeSpan(r)
-	case VerbCutOff:
-		s.Direction = takeDirection(r)
+		return nil
 	}
-	return err
+	return p.argument(s, r)
 }
 
 // leftOver is the error of words after a complete step.

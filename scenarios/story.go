@@ -12,12 +12,8 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// Bounds of spans, which keep scripts short.
-const (
-	maxWithin = 10 * time.Minute
-	maxDelay  = 10 * time.Second
-	maxJump   = 24 * time.Hour
-)
+// maxWithin bounds an operation, which keeps scripts short.
+const maxWithin = 10 * time.Minute
 
 // checkStory reports well-formed steps that cannot happen: a client that acts after its crash, a pause without an end, a result that the
 // step cannot have.
@@ -55,7 +51,7 @@ func checkStory(s *Script, wrong *complaints) {
 	for _, name := range s.Actors() {
 		actors[name].end(s, wrong)
 	}
-	off.end(wrong)
+	off.left(wrong)
 	slices.SortStableFunc(wrong.all, func(a, b ParseError) int { return a.Line - b.Line })
 }
 
@@ -93,14 +89,18 @@ func checkSpans(step Step, lease time.Duration) error {
 		return fmt.Errorf("a release 'within' a time cannot run in the background or stop at a breakpoint; remove these")
 	case step.Within.Of(lease) > maxWithin:
 		return fmt.Errorf("an operation may take at most %s", span(maxWithin))
-	case step.Verb == VerbDelay && step.Span.Of(lease) > maxDelay:
-		return fmt.Errorf("a delay may be at most %s", span(maxDelay))
-	case step.Verb == VerbRestartSaved && step.Span.Of(lease) > maxWithin:
-		return fmt.Errorf("a copy may be at most %s old", span(maxWithin))
-	case step.Span.Of(lease).Abs() > maxJump:
-		return fmt.Errorf("a clock may be moved by at most %s", span(maxJump))
+	case step.Span.Of(lease).Abs() > longest(step):
+		return fmt.Errorf("'%s' takes at most %s", step.Verb, span(longest(step)))
 	}
 	return nil
+}
+
+// longest is the longest time that may follow the verb.
+func longest(step Step) time.Duration {
+	if f, ok := faults.BegunBy(string(step.Verb)); ok {
+		return f.Most
+	}
+	return 24 * time.Hour
 }
 
 // possibleResults lists the results that a step can have.

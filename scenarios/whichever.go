@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -18,7 +17,7 @@ func (p *parser) onWhichever(step *Step, r *reader) error {
 	if r.done() {
 		return errors.New("'on whichever server' does nothing; add what happens there, such as 'restarts empty'")
 	}
-	return step.ofServer(Whichever, r)
+	return p.ofServer(step, Whichever, r)
 }
 
 // OnWhichever says whether the step is one of whichever server.
@@ -46,9 +45,4 @@ func called(server string) string {
 		return "the server that has the lock"
 	}
 	return subjectOf(server)
-}
-
-// downError says since when a server is down.
-func downError(server string, line int) error {
-	return fmt.Errorf("%s has been down since line %d; '%s comes back' comes first", called(server), line, subjectOf(server))
 }

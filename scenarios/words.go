@@ -2,8 +2,10 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 )
 
@@ -16,59 +18,67 @@ type phrase struct {
 
 // phrases lists the verbs of a client.
 func phrases() []phrase {
-	return []phrase{
-		{"acquire", VerbOp, history.OpAcquire},
-		{"release", VerbOp, history.OpRelease},
-		{"renew", VerbOp, history.OpRenew},
-		{"check", VerbOp, history.OpCheck},
-		{"work", VerbOp, history.OpWork},
-		{"await", VerbAwait, 0},
-		{"continue", VerbContinue, 0},
-		{"arrives late", VerbArrives, 0},
-		{"times out", VerbTimesOut, 0},
-		{"give up", VerbGiveUp, 0},
-		{"renews", VerbRenews, 0},
-		{"takes in the reply", VerbTakesIn, 0},
-		{"pause", VerbPause, 0},
-		{"resume", VerbResume, 0},
-		{"crash", VerbCrash, 0},
-		{"thread dies", VerbThreadDies, 0},
-		{"waits until lost", VerbWaitsLost, 0}, // before "waits", with which it begins
-		{"waits", VerbWaits, 0},
-		{"clock", VerbClock, 0},
-		{"cut off", VerbCutOff, 0},
-		{"refuse", VerbRefuse, 0},
-		{"delay", VerbDelay, 0},
-		{"lose replies", VerbLoseReplies, 0},
-		{"heal", VerbHeal, 0},
+	var all []phrase
+	for _, op := range []history.Op{history.OpAcquire, history.OpRelease, history.OpRenew, history.OpCheck, history.OpWork} {
+		all = append(all, phrase{words: op.String(), op: op})
 	}
+	for _, verb := range []Verb{VerbAwait, VerbContinue, VerbArrives, VerbTimesOut, VerbGiveUp, VerbRenews, VerbTakesIn, VerbWaits, VerbWaitsLost} {
+		all = append(all, phrase{words: string(verb), verb: verb})
+	}
+	for _, f := range faults.All() {
+		switch f.Target {
+		case faults.OnProcess, faults.OnClient, faults.OnLink, faults.OnClock:
+			all = addVerbs(all, f, bare)
+		}
+	}
+	return all
 }
 
-// labPhrases lists the verbs of the lab.
+// labPhrases lists the verbs of the lab: waits, and what happens to all servers.
 func labPhrases() []phrase {
-	return []phrase{
-		{"wait for", VerbWaitFor, 0},
-		{"wait until expired", VerbWaitExpired, 0},
-		{"wait until half over", VerbWaitHalf, 0},
-		{"wait until freed", VerbWaitFreed, 0},
-		{"wait until renewed", VerbWaitRenewed, 0},
-		{"server clock jumps", VerbServerJump, 0},
-		{"operator limits lock to", VerbOperator, 0},
-		{"server restarts empty", VerbRestart, 0},
-		{"server saves", VerbSave, 0},
-		{"server restarts as saved", VerbRestartSaved, 0},
-		{"server holds back one replica", VerbHoldBack, 0},
-		{"server fails over to", VerbTakeOver, 0},
-		{"server fails over without", VerbSplit, 0},
-		{"server demotes the old primary", VerbDemote, 0},
-		{"server requires a replica", VerbRequireReplica, 0},
-		{"wait until writes are refused", VerbWaitRefused, 0},
-		{"server migrates the slot", VerbMigrate, 0},
-		{"server migrates only the lock", VerbMigrateLock, 0},
-		{"server has migrated the slot", VerbMigrated, 0},
-		{"server goes down", VerbGoesDown, 0},
-		{"server comes back", VerbComesBack, 0},
+	var all []phrase
+	for _, verb := range []Verb{VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed} {
+		all = append(all, phrase{words: string(verb), verb: verb})
 	}
+	for _, f := range faults.All() {
+		if f.Target == faults.OnServer && f.Place != faults.OneServer {
+			all = addVerbs(all, f, labSpelling)
+		}
+	}
+	return all
+}
+
+// serverPhrases lists the verbs of one of several servers.
+func serverPhrases() (all []phrase) {
+	for _, f := range faults.All() {
+		if f.Target == faults.OnServer && f.Place != faults.AllServers {
+			all = addVerbs(all, f, bare)
+		}
+	}
+	return all
+}
+
+func bare(verb Verb) string { return string(verb) }
+
+// labSpelling is a verb of the lab as scripts write it: one that does not say so itself is about all servers.
+func labSpelling(verb Verb) string {
+	if first, _, _ := strings.Cut(string(verb), " "); slices.Contains(labWords(), first) {
+		return string(verb)
+	}
+	return "server " + string(verb)
+}
+
+// addVerbs adds the verbs of a fault.
+func addVerbs(all []phrase, f faults.Fault, spelling func(Verb) string) []phrase {
+	for _, words := range slices.Concat(f.Also, []string{f.Begins, f.Ends}) {
+		known := slices.ContainsFunc(all, func(p phrase) bool { return p.verb == Verb(words) })
+		settings := f.Begins != "" && strings.HasPrefix(words, f.Begins+" ") // "clock right"
+		if words == "" || known || settings {
+			continue
+		}
+		all = append(all, phrase{words: spelling(Verb(words)), verb: Verb(words)})
+	}
+	return all
 }
 
 // labWords are the first words of labPhrases, and that of a verb of whichever server.
@@ -83,16 +93,6 @@ func spellings(all []phrase) []string {
 		words[i] = p.words
 	}
 	return words
-}
-
-// wordsFor is the spelling of a verb and operation.
-func wordsFor(all []phrase, verb Verb, op history.Op) string {
-	for _, p := range all {
-		if p.verb == verb && p.op == op {
-			return p.words
-		}
-	}
-	return ""
 }
 
 // promotions say which replica takes over.

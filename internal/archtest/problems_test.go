@@ -145,7 +145,7 @@ func importPath(spec *ast.ImportSpec) string {
 	return target
 }
 
-// tooMuch finds the functions that branch too often, and the structs of too many fields.
+// tooMuch finds the functions that branch too often.
 func (s source) tooMuch() []string {
 	var problems []string
 	for _, decl := range s.file.Decls {
@@ -153,14 +153,6 @@ func (s source) tooMuch() []string {
 			problems = append(problems, fmt.Sprintf("%s has a cyclomatic complexity of %d, more than %d", f.Name.Name, complexity(f), maxComplexity))
 		}
 	}
-	ast.Inspect(s.file, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.TypeSpec); ok {
-			if count := s.fields(spec.Type); count > max(maxFields, tooLarge()[s.dir+"."+spec.Name.Name]) {
-				problems = append(problems, fmt.Sprintf("%s has %d fields, more than %d", spec.Name.Name, count, maxFields))
-			}
-		}
-		return true
-	})
 	return problems
 }
 
@@ -187,21 +179,4 @@ func complexity(f *ast.FuncDecl) int {
 		return true
 	})
 	return number
-}
-
-// fields counts the fields of a struct type, and those of structs of its package that it embeds.
-func (s source) fields(t ast.Expr) (count int) {
-	body, ok := t.(*ast.StructType)
-	if !ok {
-		return 0
-	}
-	for _, field := range body.Fields.List {
-		name, isLocal := field.Type.(*ast.Ident)
-		if len(field.Names) == 0 && isLocal && s.structs[name.Name] != nil {
-			count += s.fields(s.structs[name.Name])
-			continue
-		}
-		count += max(1, len(field.Names))
-	}
-	return count
 }

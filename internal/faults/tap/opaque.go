@@ -92,7 +92,12 @@ func (r *relay) request(sent []byte) bool {
 		r.awaited = append(r.awaited, armed)
 		r.mu.Unlock()
 	}
-	_, err := r.up.Write(sent)
+	leave, err := r.tap.turns.pace.wait(r.tap.ctx)
+	if err != nil {
+		return false
+	}
+	defer leave()
+	_, err = r.up.Write(sent)
 	return err == nil
 }
 

@@ -113,7 +113,7 @@ type Tap struct {
 	stop     context.CancelFunc
 	tasks    sync.WaitGroup
 
-	turn     chan struct{} // holds the turn while no goroutine has it
+	turns    turns
 	watchdog watchdog
 	prober   prober      // belongs to the holder of the turn
 	nodes    *nodes      // of a ZooKeeper; nil: the server is a Redis
@@ -161,7 +161,7 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 		cfg:       cfg,
 		commands:  commands.NewTable(),
 		expiries:  expiries{Expiry: cfg.Expiry, put: map[string]bool{}, watched: map[string]int{}},
-		turn:      make(chan struct{}, 1),
+		turns:     newTurns(),
 		listeners: map[string]net.Listener{},
 		canaries:  map[string]chan struct{}{},
 		troubled:  make(chan struct{}),
@@ -169,7 +169,6 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 		ways:      ways{called: naming{server: cfg.Server}},
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
-	t.turn <- struct{}{}
 	own := cfg.Limits
 	own.Held = nil // what the lab keeps for clients must not keep it from asking
 	t.prober = prober{life: t.ctx, addr: cfg.Upstream, entry: cfg.Entry, limits: own, asking: cfg.Asking, links: map[int]*link{}}
@@ -308,22 +307,6 @@ func (t *Tap) Values(ctx context.Context, key string) (values []string, err erro
 	return values, err
 }
 
-// Exclusively runs fn while no command is in flight, except those that may block or are unordered (subscriptions, CLIENT, SCRIPT).
-func (t *Tap) Exclusively(ctx context.Context, fn func() error) error {
-	select {
-	case <-t.turn:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.ctx.Done():
-		return errClosed
-	}
-	defer t.leaveTurn()
-	if t.ctx.Err() != nil {
-		return errClosed
-	}
-	return fn()
-}
-
 // Break has clients lose the replies that are held, because the server has broken all connections. A session that holds a reply does not listen to the
 // server meanwhile, so it would not notice by itself.
 func (t *Tap) Break() {
@@ -339,23 +322,6 @@ func (t *Tap) untilBroken() <-chan struct{} {
 	defer t.mu.Unlock()
 	return t.broken
 }
-
-// takeTurn waits for the turn; it returns false if the tap has been closed.
-func (t *Tap) takeTurn() bool {
-	select {
-	case <-t.turn:
-		return true
-	default:
-	}
-	select {
-	case <-t.turn:
-		return true
-	case <-t.ctx.Done():
-		return false
-	}
-}
-
-func (t *Tap) leaveTurn() { t.turn <- struct{}{} }
 
 // Canary returns a channel that is closed when PING with the token, which must begin with CanaryPrefix, arrives. Call it before the PING
 // is sent. The PING is passed on, but neither recorded nor counted.

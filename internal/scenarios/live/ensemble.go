@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/locklab/locklab/faults"
@@ -76,32 +75,28 @@ const keepsAll = "an ensemble elects by itself, and only who has all that was ac
 // Cause causes a fault of a server of the ensemble while no request is in flight.
 func (m *member) Cause(ctx context.Context, f play.ServerFault) (string, error) {
 	e := m.server.ensemble
-	causes := map[faults.Kind]struct {
-		cause    func(context.Context, string) error
-		evidence string
-	}{
-		faults.Down:     {e.StopMember, "the server has ended, and the others serve, if they are enough"},
-		faults.Restart:  {e.EmptyMember, "the server has started empty, and follows the others"},
-		faults.Isolated: {e.CutOff, "the links to and from it hold, and the others serve"},
+	switch f.Kind {
+	case faults.Down:
+		return "the server has ended, and the others serve, if they are enough", m.breaking(ctx, e.StopMember)
+	case faults.Restart:
+		return "the server has started empty, and follows the others", m.breaking(ctx, e.EmptyMember)
+	case faults.Isolated:
+		return "", m.do(ctx, e.CutOff)
 	}
-	one, can := causes[f.Kind]
-	if !can {
-		return "", fmt.Errorf("%s is no fault of a server of an ensemble", f.Kind)
-	}
-	if f.Kind == faults.Isolated {
-		return one.evidence, m.do(ctx, one.cause)
-	}
-	return one.evidence, ofGroup(m.server.breaking(ctx, m.tap, m.Addr, func() error { return one.cause(ctx, m.Addr) }))
+	return "", play.NotApplicable("one server of an ensemble cannot have the fault %s", f.Kind)
 }
 
-// ComeBack starts a server that is down.
-func (m *member) ComeBack(ctx context.Context) (string, error) {
-	return "the server answers again, with the data that it had", m.do(ctx, m.server.ensemble.StartMember)
+// breaking is do for what breaks the connections to the server.
+func (m *member) breaking(ctx context.Context, what func(context.Context, string) error) error {
+	return ofGroup(m.server.breaking(ctx, m.tap, m.Addr, func() error { return what(ctx, m.Addr) }))
 }
 
-// Rejoin ends that the server is cut off.
-func (m *member) Rejoin(ctx context.Context) (string, error) {
-	return "all servers have the same leader", m.do(ctx, m.server.ensemble.Rejoin)
+// Recover ends a fault of a server of the ensemble.
+func (m *member) Recover(ctx context.Context, kind faults.Kind) (string, error) {
+	if kind == faults.Isolated {
+		return "", m.do(ctx, m.server.ensemble.Rejoin)
+	}
+	return "", m.do(ctx, m.server.ensemble.StartMember)
 }
 
 // do has something happen to the server while no request is in flight.
@@ -109,30 +104,29 @@ func (m *member) do(ctx context.Context, what func(context.Context, string) erro
 	return ofGroup(m.tap.Exclusively(ctx, func() error { return what(ctx, m.Addr) }))
 }
 
-// faultsServers says whether a step of the script is a fault of a server.
+// faultsServers says whether a step of the script is a fault that changes a server.
 func faultsServers(script *scenarios.Script) bool {
 	return slices.ContainsFunc(script.Steps, func(step scenarios.Step) bool {
-		fault, is := step.Fault()
-		return is && fault.Target == faults.OnServer
+		fault, _ := step.Fault()
+		return fault.Kind.Changes()
 	})
 }
 
 // lacksWithEnsemble says which fault of a server in a script an ensemble does not have, or "".
 func lacksWithEnsemble(script *scenarios.Script) string {
 	for _, step := range script.Steps {
-		switch step.Verb {
-		case scenarios.VerbServerJump, scenarios.VerbOperator:
+		fault, _ := step.Fault()
+		switch fault.Kind {
+		case faults.ClockJump, faults.Operator:
 			return "the lab changes neither the clock nor the nodes of a ZooKeeper"
-		case scenarios.VerbRestart, scenarios.VerbGoesDown, scenarios.VerbComesBack:
+		case faults.Restart, faults.Down:
 			if len(step.Servers) == 0 {
 				return "the lab neither stops nor empties all servers of an ensemble: see ensemble-without-quorum"
 			}
-		case scenarios.VerbSave, scenarios.VerbRestartSaved, scenarios.VerbHoldBack, scenarios.VerbTakeOver, scenarios.VerbSplit, scenarios.VerbDemote,
-			scenarios.VerbRequireReplica, scenarios.VerbWaitRefused:
+		case faults.FailOver, faults.TakeOver, faults.SplitBrain:
 			return keepsAll
 		}
-		fault, is := step.Fault()
-		if is && fault.Target == faults.OnServer && fault.Kind != faults.Isolated && script.Lease < leastLease {
+		if fault.Kind.Changes() && fault.Kind != faults.Isolated && script.Lease < leastLease {
 			return "an election takes too long for so short a lease"
 		}
 	}

@@ -129,15 +129,6 @@ func (s *lockServer) join(ctx context.Context) error {
 	return nil
 }
 
-// demoteGroup ends the partition of a group.
-func (s *lockServer) demoteGroup(ctx context.Context, replicator server.Replicator) (string, error) {
-	defer s.rename()
-	if err := s.tap.Exclusively(ctx, func() error { return replicator.Demote(ctx) }); err != nil {
-		return "", ofGroup(err)
-	}
-	return "the Sentinels have made the old primary a replica", s.join(ctx)
-}
-
 // ofGroup is how a cell ends whose Sentinels have not done what the script needs.
 func ofGroup(err error) error {
 	switch {

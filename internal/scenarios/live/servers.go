@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
-	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/faults/tap"
@@ -41,49 +39,6 @@ func (s *lockServer) State(ctx context.Context, key string) (history.State, erro
 	}
 	state, err := s.stateOf(ctx, key)
 	return state, atServer(err)
-}
-
-// Cause causes a fault of the server while no command is in flight there.
-func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence string, err error) {
-	cause, err := s.effect(f)
-	if err != nil {
-		return "", err
-	}
-	if s.group != nil && f.Kind == faults.SplitBrain {
-		if err := s.separate(ctx, f.Without); err != nil {
-			return "", err
-		}
-	}
-	do := func() error {
-		evidence, err = cause(ctx)
-		return err
-	}
-	defer s.rename()
-	switch {
-	case f.Kind == faults.SplitBrain && s.group != nil: // the servers break none, but links refuse
-		if err = s.tap.Exclusively(ctx, do); err == nil {
-			s.tap.Break()
-		}
-	case f.Kind.Of().Recorded == faults.Restart || f.Kind == faults.Down || f.Kind == faults.SplitBrain:
-		if err = s.breaking(ctx, s.tap, s.Addr(), do); err == nil && f.Kind != faults.Down {
-			err = s.adopt()
-		}
-	default:
-		err = s.tap.Exclusively(ctx, do)
-	}
-	return evidence, ofGroup(err)
-}
-
-// ComeBack starts a server that is down.
-func (s *lockServer) ComeBack(ctx context.Context) (string, error) {
-	stopper, err := s.stopper()
-	if err != nil {
-		return "", err
-	}
-	if err = s.tap.Exclusively(ctx, func() error { return stopper.StartAgain(ctx) }); err == nil {
-		err = s.adopt()
-	}
-	return "the server answers again, with the data that it had", atServer(wrap("starting the server again", err))
 }
 
 // adopt has the keys that the lab has put back at an address expire again.
@@ -138,32 +93,6 @@ func (s *lockServer) migrator() (server.Migrator, error) {
 	return migrator, nil
 }
 
-// Migrated has the primary that has the keys own their slot.
-func (s *lockServer) Migrated(ctx context.Context) (string, error) {
-	migrator, err := s.migrator()
-	if err != nil {
-		return "", err
-	}
-	err = s.tap.Exclusively(ctx, func() error { return migrator.Migrated(ctx) })
-	return "all nodes name the other primary as the owner of the slot", ofGroup(wrap("migrating the slot", err))
-}
-
-// Demote has the old primary answer nobody any more.
-func (s *lockServer) Demote(ctx context.Context) (string, error) {
-	replicator, err := s.replicator()
-	if err != nil {
-		return "", err
-	}
-	if s.group != nil {
-		return s.demoteGroup(ctx, replicator)
-	}
-	err = s.tap.Exclusively(ctx, func() error {
-		s.tap.Divert(nil, "", "")
-		return replicator.Demote(ctx)
-	})
-	return "the old primary has ended", atServer(err)
-}
-
 func (s *lockServer) stopper() (server.Stopper, error) {
 	stopper, ok := s.Server.(server.Stopper)
 	if !ok {
@@ -172,95 +101,12 @@ func (s *lockServer) stopper() (server.Stopper, error) {
 	return stopper, nil
 }
 
-// effect returns the function that causes a fault of the server. If the server cannot have it, the script is n/a.
-func (s *lockServer) effect(f play.ServerFault) (func(context.Context) (string, error), error) {
-	switch f.Kind {
-	case faults.ClockJump:
-		return func(ctx context.Context) (string, error) {
-			_, evidence, err := s.jump(ctx, f.By)
-			return evidence, wrap("the server's clock", err)
-		}, nil
-	case faults.Operator:
-		return func(ctx context.Context) (string, error) { return s.limit(ctx, f.Key, f.By) }, nil
-	case faults.Restart:
-		restarter, ok := s.Server.(server.Restarter)
-		if !ok {
-			return nil, play.NotApplicable("%s cannot be restarted", s.Describe())
-		}
-		return func(ctx context.Context) (string, error) {
-			return "the server answers again, and is empty", wrap("restarting the server", restarter.RestartEmpty(ctx))
-		}, nil
-	case faults.FailOver:
-		saver, err := s.saver()
-		if err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context) (string, error) {
-			return "the server answers again, with what it had saved", wrap("restarting the server", saver.RestartSaved(ctx))
-		}, nil
-	case faults.TakeOver:
-		replicator, err := s.replicator()
-		if err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context) (string, error) {
-			return "the replica answers at the primary's address", wrap("failing over", replicator.TakeOver(ctx, f.Held))
-		}, nil
-	case faults.SplitBrain:
-		replicator, err := s.replicator()
-		if err != nil {
-			return nil, err
-		}
-		if s.group != nil {
-			return func(ctx context.Context) (string, error) {
-				_, err := replicator.Split(ctx)
-				return "the Sentinels have promoted a replica, and both answer as primaries", wrap("splitting", err)
-			}, nil
-		}
-		return func(ctx context.Context) (string, error) {
-			old, err := replicator.Split(ctx)
-			if err != nil {
-				return "", wrap("splitting", err)
-			}
-			s.tap.Divert(func(client string) bool { return slices.Contains(f.Without, history.ProcessOf(client)) }, old, history.OldPrimary)
-			return "both answer as primaries", nil
-		}, nil
-	case faults.SlotMigration:
-		migrator, err := s.migrator()
-		if err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context) (string, error) {
-			moved, left, err := migrator.Migrate(ctx, func(key string) bool { return !f.LockOnly || s.cell.IsLock(key) })
-			s.rename() // before a client can follow the slot
-			return fmt.Sprintf("of the slot's keys %d are on another primary and %d on the old one, which answers ASK", moved, left), wrap("migrating the slot", err)
-		}, nil
-	case faults.Down:
-		stopper, err := s.stopper()
-		if err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context) (string, error) {
-			return "the server has ended", wrap("stopping the server", stopper.Stop(ctx))
-		}, nil
-	}
-	return nil, fmt.Errorf("%s is no fault of a server", f.Kind)
-}
-
 // endpoint is how the lab itself gets to the server.
 func (s *lockServer) endpoint() server.Endpoint {
 	if remote, is := s.Server.(interface{ Endpoint() server.Endpoint }); is {
 		return remote.Endpoint()
 	}
 	return server.Plain(s.Addr())
-}
-
-// jump has the clock jump for the cell's keys.
-func (s *lockServer) jump(ctx context.Context, by time.Duration) (moved int, evidence string, err error) {
-	if s.keys == nil {
-		return server.JumpClock(ctx, s.Addr(), 0, by)
-	}
-	return server.JumpClockOf(ctx, s.endpoint(), s.tap.Expiring(s.keys.all()), by)
 }
 
 func wrap(what string, err error) error {

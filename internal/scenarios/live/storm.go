@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -291,13 +292,15 @@ func (t *stormRunner) strikeOnce(ctx context.Context, s storm.Strike) error {
 		return nil // no state on a server
 	}
 	victim := c.servers[int(s.At/time.Millisecond)%len(c.servers)]
-	fault := play.ServerFault{Kind: faults.Restart}
-	if s.Kind == faults.ClockJump {
-		fault = play.ServerFault{Kind: faults.ClockJump, By: s.Ahead}
-	} else if _, can := victim.Server.(server.Restarter); !can {
+	if _, can := victim.Server.(server.Restarter); s.Kind == faults.Restart && !can {
 		return nil
 	}
-	return c.CauseAt(ctx, victim, fault)
+	err := c.CauseAt(ctx, victim, play.ServerFault{Kind: s.Kind, By: cmp.Or(s.Ahead, s.Each)})
+	if err != nil || s.Kind.Of().OneShot {
+		return err
+	}
+	t.pause(ctx, s.For)
+	return c.RecoverAt(ctx, victim, s.Kind)
 }
 
 // settled records the living process of the ith client.

@@ -95,6 +95,18 @@ func faultVerbs() map[string]verbTest {
 			C1 release => ok`,
 			"safe", []string{"C1 delay: effective", "C1 check: ok", "C1 delay: recover", "C1 release: ok"}},
 
+		"server answers after": {"setpx-del", `
+			lease 60s
+			clients C1 C2
+			C1 acquire => ok
+			server answers after 300ms
+			C2 acquire in background
+			C1 release => ok
+			C2 await => no
+			server answers at once
+			C2 acquire => ok`,
+			"safe", []string{"redis slow-server: effective", "C1 release: ok", "redis slow-server: recover", "C2 acquire: ok"}},
+
 		"lose replies": {"setpx-del", `
 			lease 60s
 			clients C1 C2

@@ -50,15 +50,15 @@ type spent struct{ all, delayed time.Duration }
 
 // remembered is what earlier steps have done to servers.
 type remembered struct {
-	saved  map[string]time.Duration  // by server: when it kept a copy of its data
-	chosen map[scenarios.Verb]string // the server that a step on whichever server last chose
+	saved  map[string]time.Duration // by server: when it kept a copy of its data
+	chosen map[faults.Kind]string   // the server that a step on whichever server last chose for a fault
 }
 
 // NewCell is a cell with the named clients. Keys of its locks begin with prefix, keys of its data with dataKey.
 func NewCell(script *scenarios.Script, traits Traits, clients []string, prefix, dataKey string) *Cell {
 	c := &Cell{
 		Script: script, Traits: traits, handles: make(map[string]*Handle),
-		servers: remembered{saved: map[string]time.Duration{}, chosen: map[scenarios.Verb]string{}},
+		servers: remembered{saved: map[string]time.Duration{}, chosen: map[faults.Kind]string{}},
 		data:    Data{Work: script.Work(), Stock: script.Stock, Clients: script.Clients, Key: dataKey, Item: ItemName(0)},
 	}
 	c.otherData = c.data

@@ -1,6 +1,7 @@
 package play
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -22,7 +23,7 @@ func (c *Cell) goDown(ctx context.Context, names []string) error {
 		if err != nil {
 			return err
 		}
-		c.Fault(faults.Down, s.Name(), history.PhaseEffective, evidence)
+		c.Fault(faults.Down, s.Name(), history.PhaseEffective, cmp.Or(evidence, faults.Down.Of().Seen))
 	}
 	return nil
 }
@@ -30,7 +31,7 @@ func (c *Cell) goDown(ctx context.Context, names []string) error {
 // comeBack starts the named servers, or all, with the data that they had.
 func (c *Cell) comeBack(ctx context.Context, names []string) error {
 	for _, s := range c.named(names) {
-		evidence, err := s.ComeBack(ctx)
+		evidence, err := s.Recover(ctx, faults.Down)
 		if err != nil {
 			return err
 		}
@@ -43,7 +44,7 @@ func (c *Cell) comeBack(ctx context.Context, names []string) error {
 			}
 			healed = append(healed, whole)
 		}
-		c.Fault(faults.Down, s.Name(), history.PhaseRecover, evidence)
+		c.Fault(faults.Down, s.Name(), history.PhaseRecover, cmp.Or(evidence, faults.Down.Of().Over))
 		for i, client := range clients {
 			if err := client.replace(ctx, healed[i]); err != nil {
 				return err

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -48,20 +46,4 @@ func (c *Cell) waitRefused(ctx context.Context) (scenarios.Result, error) {
 			return "", err
 		}
 	}
-}
-
-// demote has the old primaries answer nobody any more, and all clients connect to the new ones.
-func (c *Cell) demote(ctx context.Context) error {
-	err := c.atReplicators(ctx, func(r Replicator, ctx context.Context) error {
-		evidence, err := r.Demote(ctx)
-		if err != nil {
-			return fmt.Errorf("the old primary: %w", err)
-		}
-		c.Fault(faults.SplitBrain, r.Name(), history.PhaseRecover, evidence)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.reconnectAll(ctx, nil)
 }

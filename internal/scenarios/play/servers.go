@@ -1,6 +1,7 @@
 package play
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -37,31 +38,19 @@ func (c *Cell) states(ctx context.Context, servers []Server) (States, error) {
 
 // String is what the fault does, as a history has it.
 func (f ServerFault) String() string {
-	switch f.Kind {
-	case faults.ClockJump:
-		return f.By.String()
-	case faults.Operator:
-		return "limits the lock to " + f.By.String()
-	case faults.Restart:
-		return "without its data"
-	case faults.FailOver:
-		return "with what it has saved"
-	case faults.TakeOver:
-		if f.Held {
-			return "the replica that was held back takes over"
-		}
+	switch {
+	case f.Kind == faults.TakeOver && f.Held:
+		return "the replica that was held back takes over"
+	case f.Kind == faults.TakeOver:
 		return "the replica that has all that was acknowledged takes over"
-	case faults.Isolated:
-		return "no byte passes between it and the others"
-	case faults.SlotMigration:
-		if f.LockOnly {
-			return "the lock is on another primary, and what else is in its slot is on the old one"
-		}
+	case f.Kind == faults.SlotMigration && f.LockOnly:
+		return "the lock is on another primary, and what else is in its slot is on the old one"
+	case f.Kind == faults.SlotMigration:
 		return "the keys are on another primary, and the old one answers ASK"
-	case faults.SplitBrain:
+	case f.Kind == faults.SplitBrain:
 		return "a replica takes over, but the old primary answers " + strings.Join(f.Without, ", ")
 	}
-	return ""
+	return strings.ReplaceAll(f.Kind.Of().Told, "%v", f.By.String())
 }
 
 // CauseAt causes a fault of one server.
@@ -72,16 +61,63 @@ func (c *Cell) CauseAt(ctx context.Context, s Server, f ServerFault) error {
 	if err != nil {
 		return err
 	}
-	c.Fault(recorded, s.Name(), history.PhaseEffective, evidence)
+	c.Fault(recorded, s.Name(), history.PhaseEffective, cmp.Or(evidence, f.Kind.Of().Seen))
 	return nil
 }
 
-// jumpClocks makes the clocks of the named servers, or all, jump. At least one must have the lock.
-func (c *Cell) jumpClocks(ctx context.Context, names []string, d time.Duration) error {
-	if err := c.requireLock(ctx, c.named(names), "the server's clock would jump"); err != nil {
+// RecoverAt ends a fault of one server.
+func (c *Cell) RecoverAt(ctx context.Context, s Server, kind faults.Kind) error {
+	evidence, err := s.Recover(ctx, kind)
+	if err != nil {
 		return err
 	}
-	return c.causeAtAll(ctx, names, ServerFault{Kind: faults.ClockJump, By: d})
+	c.Fault(kind.Of().Recorded, s.Name(), history.PhaseRecover, cmp.Or(evidence, kind.Of().Over))
+	return nil
+}
+
+// strikeServers causes a fault of servers. If that breaks connections, every living client connects again, unless other servers answer.
+func (c *Cell) strikeServers(ctx context.Context, servers []Server, f ServerFault) error {
+	for _, s := range servers {
+		if err := c.CauseAt(ctx, s, f); err != nil {
+			return err
+		}
+	}
+	return c.afterBreak(ctx, servers, f.Kind.Of())
+}
+
+// recoverServers ends a fault of servers.
+func (c *Cell) recoverServers(ctx context.Context, servers []Server, f faults.Fault) error {
+	for _, s := range servers {
+		if err := c.RecoverAt(ctx, s, f.Kind); err != nil {
+			return err
+		}
+	}
+	return c.afterBreak(ctx, servers, f)
+}
+
+// afterBreak has every living client replace its connections to servers that have broken them.
+func (c *Cell) afterBreak(ctx context.Context, servers []Server, f faults.Fault) error {
+	if !f.Breaks || c.Traits.Library.Ensemble { // whose other servers answer
+		return nil
+	}
+	names := make([]string, len(servers))
+	for i, s := range servers {
+		names[i] = s.Name()
+	}
+	for _, client := range c.living() {
+		if err := client.Process.Reconnect(ctx, names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whileLocked causes a fault of servers of which at least one has the lock.
+func (c *Cell) whileLocked(ctx context.Context, servers []Server, f ServerFault, what string) error {
+	if err := c.requireLock(ctx, servers, what); err != nil {
+		return err
+	}
+	return c.strikeServers(ctx, servers, f)
 }
 
 // requireLock leaves the cell undecided if none of the servers has the lock: what would happen then is no trouble of it.
@@ -93,80 +129,13 @@ func (c *Cell) requireLock(ctx context.Context, servers []Server, what string) e
 	return err
 }
 
-// isolate cuts servers of an ensemble off from the others.
-func (c *Cell) isolate(ctx context.Context, names []string) error {
-	return c.causeAtAll(ctx, names, ServerFault{Kind: faults.Isolated})
-}
-
-// rejoin ends that.
-func (c *Cell) rejoin(ctx context.Context, names []string) error {
-	for _, s := range c.named(names) {
-		member, ok := s.(Member)
-		if !ok {
-			return NotApplicable(NeedsEnsemble)
-		}
-		evidence, err := member.Rejoin(ctx)
-		if err != nil {
-			return err
-		}
-		c.Fault(faults.Isolated, s.Name(), history.PhaseRecover, evidence)
-	}
-	return nil
-}
-
 // migrateLock has the lock's key migrate, and leaves what else is in its slot.
 func (c *Cell) migrateLock(ctx context.Context) error {
-	if err := c.requireLock(ctx, c.Stage.Servers(), "the lock would migrate"); err != nil {
-		return err
-	}
-	return c.causeAtAll(ctx, nil, ServerFault{Kind: faults.SlotMigration, LockOnly: true})
+	return c.whileLocked(ctx, c.Stage.Servers(), ServerFault{Kind: faults.SlotMigration, LockOnly: true}, "the lock would migrate")
 }
 
-// migrated ends the migration of a slot.
-func (c *Cell) migrated(ctx context.Context) error {
-	for _, s := range c.Stage.Servers() {
-		migrator, ok := s.(Migrator)
-		if !ok {
-			return NotApplicable(NeedsSlots)
-		}
-		evidence, err := migrator.Migrated(ctx)
-		if err != nil {
-			return err
-		}
-		c.Fault(faults.SlotMigration, s.Name(), history.PhaseRecover, evidence)
-	}
-	return nil
-}
-
-func (c *Cell) causeAtAll(ctx context.Context, names []string, f ServerFault) error {
-	for _, s := range c.named(names) {
-		if err := c.CauseAt(ctx, s, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// restart restarts the named servers, or all, and has every living client reconnect.
-func (c *Cell) restart(ctx context.Context, names []string, fault ServerFault) error {
-	if err := c.causeAtAll(ctx, names, fault); err != nil || c.Traits.Library.Ensemble { // whose other servers answer
-		return err
-	}
-	return c.reconnectAll(ctx, names)
-}
-
-// reconnectAll has every living client replace its connections to the named servers, or all.
-func (c *Cell) reconnectAll(ctx context.Context, names []string) error {
-	for _, client := range c.living() {
-		if err := client.Process.Reconnect(ctx, names); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// failOver has servers restart with a copy that is at least so old, as a replica has it that lags by that time.
-func (c *Cell) failOver(ctx context.Context, names []string, age time.Duration) error {
+// ageCopies waits until the copies that servers have are so old, as a replica has it that lags by that time.
+func (c *Cell) ageCopies(ctx context.Context, names []string, age time.Duration) error {
 	for _, s := range c.named(names) {
 		if left := c.servers.saved[s.Name()] + age - c.Stage.Now(); age > 0 && left > 0 {
 			if err := c.pass(ctx, left); err != nil {
@@ -176,7 +145,7 @@ func (c *Cell) failOver(ctx context.Context, names []string, age time.Duration) 
 			c.pace.busy = spent{}
 		}
 	}
-	return c.restart(ctx, names, ServerFault{Kind: faults.FailOver})
+	return nil
 }
 
 // save has the named servers, or all, keep a copy of their data.

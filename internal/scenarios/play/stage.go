@@ -69,10 +69,10 @@ type Server interface {
 	Name() string
 	// State reads a key, bypassing links and breakpoints.
 	State(ctx context.Context, key string) (history.State, error)
-	// Cause injects a fault of the server while no command is in flight, and says how its effect was observed.
+	// Cause injects a fault of the server while no command is in flight, and observes its effect; evidence is what the catalogue cannot say of that.
 	Cause(ctx context.Context, f ServerFault) (evidence string, err error)
-	// ComeBack ends Down, and says how that was observed.
-	ComeBack(ctx context.Context) (evidence string, err error)
+	// Recover ends a fault, and observes that.
+	Recover(ctx context.Context, kind faults.Kind) (evidence string, err error)
 	// Save keeps a copy of the data for a failover.
 	Save(ctx context.Context) error
 }
@@ -81,13 +81,6 @@ type Server interface {
 type Ensemble interface {
 	// Members are they, by the names that a script gives them, the leader of the beginning first.
 	Members() []Server
-}
-
-// Member is a Server of an ensemble.
-type Member interface {
-	Server
-	// Rejoin ends Isolated, and says how that was observed.
-	Rejoin(ctx context.Context) (evidence string, err error)
 }
 
 // Replicator is a Server with several replicas.
@@ -99,21 +92,12 @@ type Replicator interface {
 	RequireReplica(ctx context.Context) error
 	// RefusesWrites says whether it does.
 	RefusesWrites(ctx context.Context) (bool, error)
-	// Demote ends SplitBrain: the old primary answers nobody any more. It says how that was observed.
-	Demote(ctx context.Context) (evidence string, err error)
 }
 
-// Migrator is a Server whose keys are in slots of a cluster.
-type Migrator interface {
-	Server
-	// Migrated ends SlotMigration: the other primary owns the slot. It says how that was observed.
-	Migrated(ctx context.Context) (evidence string, err error)
-}
-
-// ServerFault is a fault of a server: ClockJump, Restart, FailOver, TakeOver, SplitBrain, SlotMigration, Down, Isolated or Operator.
+// ServerFault is a fault of a server.
 type ServerFault struct {
 	Kind faults.Kind
-	By   time.Duration // ClockJump: how far; Operator: the new expiry
+	By   time.Duration // the length of time that it takes, as the catalogue says
 	Key  string        // Operator
 	Held bool          // TakeOver: the replica that is held back
 	// Without are the clients that stay with the old primary. SplitBrain.

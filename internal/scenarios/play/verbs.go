@@ -20,7 +20,7 @@ type call struct {
 // span is the step's length of time.
 func (c call) span() time.Duration { return c.step.Span.Of(c.Script.Lease) }
 
-// verbs maps each verb to its effect, for every world.
+// verbs maps each verb that is no fault's to its effect, for every world.
 var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, error){
 	scenarios.VerbOp: func(ctx context.Context, c call) (scenarios.Result, error) { return c.operate(ctx) },
 	scenarios.VerbRenews: func(ctx context.Context, c call) (scenarios.Result, error) {
@@ -74,55 +74,86 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 	scenarios.VerbWaitFreed:   func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitFreed(ctx) },
 	scenarios.VerbWaitRenewed: func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitRenewed(ctx) },
 
-	scenarios.VerbPause:  done(func(ctx context.Context, c call) error { return c.by.Client.Pause(ctx) }),
-	scenarios.VerbResume: done(func(ctx context.Context, c call) error { return c.by.Client.Resume(ctx) }),
-	scenarios.VerbCrash:  done(func(ctx context.Context, c call) error { return c.crash(ctx) }),
-	scenarios.VerbThreadDies: done(func(_ context.Context, c call) error {
+	scenarios.VerbWaitRefused: func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitRefused(ctx) },
+
+	// What prepares a fault, or is a form of one.
+	scenarios.VerbSave:           done(func(ctx context.Context, c call) error { return c.save(ctx, c.step.Servers) }),
+	scenarios.VerbHoldBack:       done(func(ctx context.Context, c call) error { return c.atReplicators(ctx, Replicator.HoldBack) }),
+	scenarios.VerbRequireReplica: done(func(ctx context.Context, c call) error { return c.atReplicators(ctx, Replicator.RequireReplica) }),
+	scenarios.VerbMigrateLock:    done(func(ctx context.Context, c call) error { return c.migrateLock(ctx) }),
+}
+
+// begins are the faults that begin by more than their effect in a world.
+var begins = map[faults.Kind]func(context.Context, call) error{
+	faults.Pause: func(ctx context.Context, c call) error { return c.by.Client.Pause(ctx) },
+	faults.Crash: func(ctx context.Context, c call) error { return c.crash(ctx) },
+	faults.ThreadDeath: func(_ context.Context, c call) error {
 		c.by.threadDies()
 		return nil
-	}),
-	scenarios.VerbClock:       done(func(ctx context.Context, c call) error { return c.by.Client.SetClock(ctx, c.span(), c.step.Rate) }),
-	scenarios.VerbCutOff:      done(disturb(faults.Partition)),
-	scenarios.VerbRefuse:      done(disturb(faults.Refuse)),
-	scenarios.VerbDelay:       done(disturb(faults.Delay)),
-	scenarios.VerbLoseReplies: done(disturb(faults.ReplyLost)),
-	scenarios.VerbHeal:        done(func(ctx context.Context, c call) error { return c.by.Client.Heal(ctx, c.step.Servers) }),
-	scenarios.VerbServerJump:  done(func(ctx context.Context, c call) error { return c.jumpClocks(ctx, c.step.Servers, c.span()) }),
-	scenarios.VerbOperator: done(func(ctx context.Context, c call) error {
-		return c.causeAtAll(ctx, nil, ServerFault{Kind: faults.Operator, By: c.span(), Key: c.LockKey})
-	}),
-	scenarios.VerbRestart: done(func(ctx context.Context, c call) error {
-		return c.restart(ctx, c.step.Servers, ServerFault{Kind: faults.Restart})
-	}),
-	scenarios.VerbRestartSaved: done(func(ctx context.Context, c call) error { return c.failOver(ctx, c.step.Servers, c.span()) }),
-	scenarios.VerbHoldBack:     done(func(ctx context.Context, c call) error { return c.atReplicators(ctx, Replicator.HoldBack) }),
-	scenarios.VerbTakeOver: done(func(ctx context.Context, c call) error {
-		return c.restart(ctx, nil, ServerFault{Kind: faults.TakeOver, Held: c.step.HeldBack})
-	}),
-	scenarios.VerbSplit: done(func(ctx context.Context, c call) error {
-		return c.restart(ctx, nil, ServerFault{Kind: faults.SplitBrain, Without: c.step.Without})
-	}),
-	scenarios.VerbMigrate: done(func(ctx context.Context, c call) error {
-		return c.causeAtAll(ctx, nil, ServerFault{Kind: faults.SlotMigration})
-	}),
-	scenarios.VerbMigrateLock: done(func(ctx context.Context, c call) error {
-		return c.migrateLock(ctx)
-	}),
-	scenarios.VerbMigrated:       done(func(ctx context.Context, c call) error { return c.migrated(ctx) }),
-	scenarios.VerbDemote:         done(func(ctx context.Context, c call) error { return c.demote(ctx) }),
-	scenarios.VerbRequireReplica: done(func(ctx context.Context, c call) error { return c.atReplicators(ctx, Replicator.RequireReplica) }),
-	scenarios.VerbWaitRefused:    func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitRefused(ctx) },
-	scenarios.VerbGoesDown:       done(func(ctx context.Context, c call) error { return c.goDown(ctx, c.step.Servers) }),
-	scenarios.VerbComesBack:      done(func(ctx context.Context, c call) error { return c.comeBack(ctx, c.step.Servers) }),
-	scenarios.VerbIsolate:        done(func(ctx context.Context, c call) error { return c.isolate(ctx, c.step.Servers) }),
-	scenarios.VerbRejoin:         done(func(ctx context.Context, c call) error { return c.rejoin(ctx, c.step.Servers) }),
-	scenarios.VerbSave:           done(func(ctx context.Context, c call) error { return c.save(ctx, c.step.Servers) }),
+	},
+	faults.Skew: func(ctx context.Context, c call) error { return c.by.Client.SetClock(ctx, c.span(), c.step.Rate) },
+	faults.ClockJump: func(ctx context.Context, c call) error {
+		return c.whileLocked(ctx, c.named(c.step.Servers), c.serverFault(faults.ClockJump), "the server's clock would jump")
+	},
+	faults.FailOver: func(ctx context.Context, c call) error {
+		if err := c.ageCopies(ctx, c.step.Servers, c.span()); err != nil {
+			return err
+		}
+		return c.strikeServers(ctx, c.named(c.step.Servers), c.serverFault(faults.FailOver))
+	},
+	faults.Down: func(ctx context.Context, c call) error { return c.goDown(ctx, c.step.Servers) },
+}
+
+// ends are the faults that end by more than that of their effect in a world.
+var ends = map[faults.Kind]func(context.Context, call) error{
+	faults.Pause: func(ctx context.Context, c call) error { return c.by.Client.Resume(ctx) },
+	faults.Down:  func(ctx context.Context, c call) error { return c.comeBack(ctx, c.step.Servers) },
+}
+
+// ofFault is what a verb of a fault does; nil: it begins and ends none.
+func ofFault(verb scenarios.Verb) func(context.Context, call) error {
+	f, ok := faults.BegunBy(string(verb))
+	switch special := begins[f.Kind]; {
+	case ok && special != nil:
+		return special
+	case ok && f.Target == faults.OnLink:
+		return func(ctx context.Context, c call) error {
+			return c.by.Client.Disturb(ctx, c.linkFault(f.Kind), c.step.Servers)
+		}
+	case ok && f.Target == faults.OnServer:
+		return func(ctx context.Context, c call) error {
+			return c.strikeServers(ctx, c.named(c.step.Servers), c.serverFault(f.Kind))
+		}
+	}
+	f, ok = faults.EndedBy(string(verb))
+	switch special := ends[f.Kind]; {
+	case ok && special != nil:
+		return special
+	case ok && f.Target == faults.OnLink:
+		return func(ctx context.Context, c call) error { return c.by.Client.Heal(ctx, c.step.Servers) }
+	case ok && f.Target == faults.OnServer:
+		return func(ctx context.Context, c call) error { return c.recoverServers(ctx, c.named(c.step.Servers), f) }
+	}
+	return nil
+}
+
+// serverFault is a fault of a server with what the step says of it.
+func (c call) serverFault(kind faults.Kind) ServerFault {
+	return ServerFault{Kind: kind, By: c.span(), Key: c.LockKey, Held: c.step.HeldBack, Without: c.step.Without}
+}
+
+// linkFault is a fault of a link with what the step says of it.
+func (c call) linkFault(kind faults.Kind) faults.LinkFault {
+	return faults.LinkFault{Kind: kind, Direction: c.step.Direction, Each: c.span()}
 }
 
 // perform carries out a step.
 func (c *Cell) perform(ctx context.Context, by *Handle, step *scenarios.Step) (scenarios.Result, error) {
-	verb, ok := verbs[step.Verb]
-	if !ok {
+	verb := verbs[step.Verb]
+	if fault := ofFault(step.Verb); verb == nil && fault != nil {
+		verb = done(fault)
+	}
+	if verb == nil {
 		return "", fmt.Errorf("line %d: nothing carries out %q", step.Line, step.Text)
 	}
 	if step.OnWhichever() {
@@ -173,15 +204,4 @@ func (c call) crash(ctx context.Context) error {
 		h.vanish()
 	}
 	return nil
-}
-
-// disturb is a verb that injects a fault into links.
-func disturb(kind faults.Kind) func(context.Context, call) error {
-	return func(ctx context.Context, c call) error {
-		fault := faults.LinkFault{Kind: kind, Direction: c.step.Direction}
-		if kind == faults.Delay {
-			fault.Each = c.span()
-		}
-		return c.by.Client.Disturb(ctx, fault, c.step.Servers)
-	}
 }

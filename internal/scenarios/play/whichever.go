@@ -7,11 +7,12 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// whichever is the server that a step on whichever server is about: the one that has the lock now. One that comes back, or restarts as saved, is the one
-// that went down, or saved, by such a step.
+// whichever is the server that a step on whichever server is about: the one that has the lock now. One whose fault ends, or which restarts as saved, is the
+// one where it began, or which saved, by such a step.
 func (c *Cell) whichever(ctx context.Context, step *scenarios.Step) (string, error) {
-	earlier := map[scenarios.Verb]scenarios.Verb{scenarios.VerbComesBack: scenarios.VerbGoesDown, scenarios.VerbRestartSaved: scenarios.VerbSave}
-	if server := c.servers.chosen[earlier[step.Verb]]; server != "" {
+	fault, _ := step.Fault()
+	ends := string(step.Verb) == fault.Ends || step.Verb == scenarios.VerbRestartSaved
+	if server := c.servers.chosen[fault.Kind]; ends && server != "" {
 		return server, nil
 	}
 	servers := c.Stage.Servers()
@@ -29,7 +30,7 @@ func (c *Cell) whichever(ctx context.Context, step *scenarios.Step) (string, err
 	case 0:
 		return "", PremiseMissed("line %d: %q, while no server has the lock", step.Line, step.Text)
 	case 1:
-		c.servers.chosen[step.Verb] = having[0]
+		c.servers.chosen[fault.Kind] = having[0]
 		return having[0], nil
 	}
 	return "", Lacking("the lock is on %s, and the script is for one that chooses one of several servers", strings.Join(having, ", "))

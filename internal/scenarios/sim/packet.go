@@ -57,7 +57,7 @@ func (c *cell) arrive(p *packet) {
 	}
 	f := c.describe(p)
 	p.commands = p.commands[1:]
-	c.holdAll(f.of(faults.ActHoldRequest), func() { c.carryOut(f) })
+	c.holdAll(f.of(faults.ActHoldRequest), func() { f.server.inTurn(func() { c.carryOut(f) }) })
 }
 
 // holdAll holds something at one breakpoint after the other.

@@ -99,7 +99,7 @@ func (s *server) wouldChange(f *flight) bool {
 // split has a replica take over, while this server's state lives on as an old primary without replicas, which answers the clients.
 func (s *server) split(without []string) {
 	s.old = &server{
-		cell: s.cell, name: history.OldPrimary, model: s.redis().Clone(), ahead: s.ahead, watch: s.watch, queued: map[int]*queue{},
+		cell: s.cell, name: history.OldPrimary, model: s.redis().Clone(), watch: s.watch, queued: map[int]*queue{}, condition: condition{ahead: s.ahead},
 		replication: replication{held: replicaCount, since: s.cell.now, strict: s.replication.strict},
 	}
 	s.restart(true)
@@ -114,8 +114,8 @@ func (s *server) split(without []string) {
 	}
 }
 
-// Demote has the old primary answer nobody any more.
-func (s *server) Demote(context.Context) (string, error) {
+// demote has the old primary answer nobody any more.
+func (s *server) demote() {
 	for _, n := range s.cell.nodes {
 		for _, l := range n.linksTo(s) {
 			if l.server == s.old {
@@ -125,5 +125,4 @@ func (s *server) Demote(context.Context) (string, error) {
 		}
 	}
 	s.old = nil
-	return "the old primary has ended", nil
 }

@@ -7,12 +7,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/commands"
 	"github.com/locklab/locklab/internal/faults/probe"
 	"github.com/locklab/locklab/internal/faults/resp"
-	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/sim/redis"
 	"github.com/locklab/locklab/internal/sim/service"
 )
@@ -25,15 +23,12 @@ type server struct {
 	cell   *cell
 	name   string // "redis", or S1 and so on where there are several; "resource"
 	model  service.Server
-	nodes  *nodes        // of a ZooKeeper; nil: the server is a Redis
-	saved  *redis.Server // a copy of it; nil: there is none
-	ahead  time.Duration // how far its clock has jumped
+	nodes  *nodes // of a ZooKeeper; nil: the server is a Redis
 	watch  func(key string) bool
 	queued map[int]*queue // by connection, between MULTI and EXEC
 	subs   []*conn        // that have subscribed
-	starts int            // how often it has been started anew
 	replication
-	old *server // another primary, which this one has replaced; nil: there is none
+	condition
 }
 
 // queue is what MULTI has queued.
@@ -78,58 +73,6 @@ func (s *server) State(_ context.Context, lock string) (history.State, error) {
 func (s *server) Save(context.Context) error {
 	s.hold(replicaCount)
 	return nil
-}
-
-// Cause causes a fault of the server.
-func (s *server) Cause(_ context.Context, f play.ServerFault) (evidence string, err error) {
-	switch f.Kind {
-	case faults.ClockJump:
-		by := f.By.Round(time.Millisecond)
-		s.ahead += by
-		s.model.Advance(by)
-		if f.By < 0 {
-			return fmt.Sprintf("all that expires does so %v later", -f.By), nil
-		}
-		return fmt.Sprintf("all that expires does so %v earlier", f.By), nil
-	case faults.Operator:
-		limited := false
-		for _, key := range s.cell.LockKeys.Of(f.Key).Keys {
-			limited = s.model.Do(labConn, "PEXPIRE", key, fmt.Sprint(f.By.Milliseconds())).Int != 0 || limited
-		}
-		if !limited {
-			return "", play.PremiseMissed("an operator would limit the lock while there is none on the server")
-		}
-		return "the lock ends in " + f.By.String(), nil
-	case faults.Restart:
-		s.restart(false)
-		s.breakAll()
-		return "the server answers again, and is empty", nil
-	case faults.FailOver:
-		s.restartSaved()
-		s.breakAll()
-		return "the server answers again, with what it had saved", nil
-	case faults.TakeOver:
-		if f.Held {
-			s.restartSaved()
-		} else {
-			s.restart(true)
-		}
-		s.breakAll()
-		return "the replica answers at the primary's address", nil
-	case faults.SplitBrain:
-		s.split(f.Without)
-		return "both answer as primaries", nil
-	case faults.Down:
-		s.restart(true) // nothing reaches it before its links are whole
-		s.breakAll()
-		return "the server has ended", nil
-	}
-	return "", fmt.Errorf("%s is no fault of a server", f.Kind)
-}
-
-// ComeBack starts a server that is down.
-func (s *server) ComeBack(context.Context) (string, error) {
-	return "the server answers again, with the data that it had", nil
 }
 
 // restart starts the server again, with or without its data.

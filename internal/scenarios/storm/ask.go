@@ -74,9 +74,9 @@ func (r *evidence) byHost(client string, from, to time.Duration) time.Duration {
 	return total - r.faulty(client, from, to)
 }
 
-// faultsOf are the faults of a client and of its process.
+// faultsOf are the faults of a client, of its process, and of servers on which it waits.
 func (r *evidence) faultsOf(client string) []faultInterval {
-	all := slices.Clone(r.intervals[client])
+	all := slices.Concat(r.intervals[client], r.intervals[anyClient])
 	if process := history.ProcessOf(client); process != client {
 		all = append(all, r.intervals[process]...)
 	}

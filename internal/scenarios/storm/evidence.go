@@ -32,7 +32,7 @@ type evidence struct {
 
 	lateRenewals map[string][]time.Duration // by client: those that arrived after its end
 
-	intervals    map[string][]faultInterval // by client or process; "" for the host
+	intervals    map[string][]faultInterval // by client or process; "" for the host, anyClient for what hinders all
 	clockFaults  map[string][]faultInterval // by process
 	serverFaults []faultInterval
 }
@@ -69,6 +69,9 @@ type faultInterval struct {
 }
 
 const forever = timeline.Never
+
+// anyClient is the target of a fault that hinders all clients.
+const anyClient = "*"
 
 func newRecord(events []history.Event) *evidence {
 	r := &evidence{
@@ -208,6 +211,8 @@ func (r *evidence) fault(f *timeline.FaultSpan, before []timeline.FaultSpan) {
 	case f.Kind == faults.Stall:
 		r.intervals[""] = append(r.intervals[""], faultInterval{what: "the host stalled", from: f.Began, to: f.Ended})
 		return
+	case f.Kind.OnServer() && !f.Kind.Changes():
+		counts = r.hindrance(anyClient, s, counts)
 	case f.Kind.OnServer():
 		if f.Injected >= 0 {
 			if !f.Open { // also of one that was over at once

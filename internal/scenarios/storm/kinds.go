@@ -19,26 +19,37 @@ type Kind struct {
 	faults.Kind
 	Varies  string // what a storm draws besides when and whom
 	Default bool   // it is in the mixture that a storm has where nobody asks for another one
-	weight  int    // zero: it does not hit a client
+	weight  int    // of a fault that hits a client
 	redis   string // why a storm on a ZooKeeper has none; empty: it can have it
 	read    string // why a storm has none on a server to which the lab does not read what clients send; empty: it can have it
+	draw    func(*Plan, dice, *Strike)
 }
 
 // Mixture lists the kinds of faults that a storm can have. By default it has what a lock can be expected to survive: a single server that
 // forgets its leases, or whose clock jumps, breaks every lock on it.
 func Mixture() []Kind {
 	return []Kind{
-		{faults.Pause, "for less than its lease or for longer", true, 2, "", ""},
-		{faults.Crash, "at once or while a message of it is on the wire; it comes back as a new one", true, 3, "", ""},
-		{faults.Partition, "", true, 2, "", ""},
-		{faults.Refuse, "", true, 3, "", ""},
-		{faults.Delay, "", false, 1, "", ""},
-		{faults.ReplyLost, "", true, 3, "", ""},
-		{faults.HoldRequest, "or its reply on the way back", true, 6, "", noBreakpoint},
-		{faults.Duplicate, "", false, 1, "its requests are numbered, so that none arrives a second time", noBreakpoint},
-		{faults.Skew, "", true, 2, "the session is kept by timers of the client library, which the lab does not set", ""},
-		{faults.ClockJump, "", false, 0, "it measures sessions by a clock that nobody sets", "the lab does not change its clock"},
-		{faults.Restart, "", false, 0, "all storms share one ZooKeeper", ""},
+		{Kind: faults.Pause, Varies: "for less than its lease or for longer", Default: true, weight: 2, draw: func(p *Plan, d dice, s *Strike) { s.For = d.either(p.Lease, 0.5) }},
+		{Kind: faults.Crash, Varies: "at once or while a message of it is on the wire; it comes back as a new one", Default: true, weight: 3, draw: (*Plan).drawCrash},
+		{Kind: faults.Partition, Default: true, weight: 2, draw: func(p *Plan, d dice, s *Strike) {
+			s.For, s.Links = d.either(p.Lease, 0.5), d.links()
+			s.Direction = []faults.Direction{faults.Both, faults.Requests, faults.Replies}[d.IntN(3)]
+		}},
+		{Kind: faults.Refuse, Default: true, weight: 3, draw: func(p *Plan, d dice, s *Strike) { s.For, s.Links = d.either(p.Lease, 0.2), d.links() }},
+		{Kind: faults.Delay, weight: 1, draw: func(p *Plan, d dice, s *Strike) {
+			s.For, s.Each, s.Links = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15), d.links()
+		}},
+		{Kind: faults.ReplyLost, Default: true, weight: 3, draw: (*Plan).drawLoss},
+		{Kind: faults.HoldRequest, Varies: "or its reply on the way back", Default: true, weight: 6, read: noBreakpoint, draw: (*Plan).drawHold},
+		{Kind: faults.Duplicate, weight: 1, redis: "its requests are numbered, so that none arrives a second time", read: noBreakpoint,
+			draw: func(p *Plan, d dice, s *Strike) { s.Breakpoints = p.traps(d, faults.ActDuplicate) }},
+		{Kind: faults.Skew, Default: true, weight: 2, redis: "the session is kept by timers of the client library, which the lab does not set", draw: (*Plan).drawSkew},
+		{Kind: faults.ClockJump, redis: "it measures sessions by a clock that nobody sets", read: "the lab does not change its clock",
+			draw: func(p *Plan, d dice, s *Strike) { s.Ahead = d.either(p.Lease, 0.7) }},
+		{Kind: faults.SlowServer, draw: func(p *Plan, d dice, s *Strike) {
+			s.For, s.Each = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15)
+		}},
+		{Kind: faults.Restart, redis: "all storms share one ZooKeeper", draw: func(*Plan, dice, *Strike) {}},
 	}
 }
 

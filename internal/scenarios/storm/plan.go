@@ -54,7 +54,7 @@ type Strike struct {
 	Links     uint8            // where there are several servers, those whose links are disturbed: a bit for each; none: all
 	Ahead     time.Duration    // of a clock; negative: behind. Of a server's clock: how far it leaps
 	Rate      float64          // of a clock
-	Each      time.Duration    // of a delay, each way
+	Each      time.Duration    // of a delay, each way; of a slow server, each request
 	// After its moment it waits for so long.
 	After time.Duration
 	// Nth: of the servers that give a Taker the lock, this one counts; where there are not so many, none does.
@@ -172,10 +172,10 @@ func (d dice) either(lease time.Duration, chanceOfLong float64) time.Duration {
 // strikeClient draws one fault after the other for the ith client. A client has one at a time.
 func (p *Plan) strikeClient(i int) {
 	d := p.dice(fmt.Sprintf("client %d", i))
-	var weighted []faults.Kind
+	var weighted []Kind
 	for _, k := range Mixture() {
 		if slices.Contains(p.Faults, k.Kind) {
-			weighted = append(weighted, slices.Repeat([]faults.Kind{k.Kind}, k.weight)...)
+			weighted = append(weighted, slices.Repeat([]Kind{k}, k.weight)...)
 		}
 	}
 	if len(weighted) == 0 {
@@ -183,7 +183,7 @@ func (p *Plan) strikeClient(i int) {
 	}
 	life, last := 0, p.lives()-1
 	for at := d.between(p.Lease, 0.1, 1); ; {
-		s := p.draw(d, weighted[d.IntN(len(weighted))])
+		s := p.draw(d, weighted)
 		s.At, s.Client = at, nameOf(i, life)
 		took := s.For + s.Down
 		if len(s.Breakpoints) > 0 {
@@ -203,51 +203,46 @@ func (p *Plan) strikeClient(i int) {
 	}
 }
 
-func (p *Plan) draw(d dice, kind faults.Kind) Strike {
-	s := Strike{Kind: kind}
-	switch kind {
-	case faults.Pause:
-		s.For = d.either(p.Lease, 0.5)
-	case faults.Crash:
-		p.drawCrash(d, &s)
-	case faults.Partition:
-		s.For, s.Links = d.either(p.Lease, 0.5), d.links()
-		s.Direction = []faults.Direction{faults.Both, faults.Requests, faults.Replies}[d.IntN(3)]
-	case faults.Refuse:
-		s.For, s.Links = d.either(p.Lease, 0.2), d.links()
-	case faults.Delay:
-		s.For, s.Each, s.Links = d.between(p.Lease, 0.5, 1.5), d.between(p.Lease, 0.02, 0.15), d.links()
-	case faults.ReplyLost:
-		s.For, s.Links = d.between(p.Lease, 0.1, 0.45), d.links()
-		if d.IntN(2) == 0 && !p.Opaque { // of a try, or of a release: few are granted, so that chance alone seldom loses the reply to one that is
-			match := []faults.MatchKind{faults.MatchWrite, faults.MatchWrite, faults.MatchWrite, faults.MatchRemoval}[d.IntN(4)]
-			s.trap(faults.ActHoldRequest, match)
-			s.Free = match == faults.MatchWrite && d.IntN(3) > 0
-		}
-	case faults.HoldRequest:
-		s.For = d.either(p.Lease, 0.7)
-		s.Breakpoints = p.traps(d, []faults.Action{faults.ActHoldRequest, faults.ActHoldRequest, faults.ActHoldReply}[d.IntN(3)])
-		if d.IntN(4) == 0 { // the reply by which a client learns that it has the lock: it comes late, while the lease runs, or after that
-			s.trap(faults.ActHoldReply, faults.MatchWrite)
-			s.Free = true
-			if d.IntN(2) == 0 {
-				s.For = d.between(p.Lease, 0.2, 0.45)
-			}
-		}
-	case faults.Duplicate:
-		s.Breakpoints = p.traps(d, faults.ActDuplicate)
-	case faults.Skew:
-		s.For, s.Rate = d.between(p.Lease, 0.5, 3), 1
-		switch d.IntN(4) {
-		case 0:
-			s.Rate = 2
-		case 1:
-			s.Ahead = -d.between(p.Lease, 0.5, 3)
-		default:
-			s.Ahead = d.between(p.Lease, 0.5, 3)
+// draw draws a strike of one of the kinds.
+func (p *Plan) draw(d dice, kinds []Kind) Strike {
+	kind := kinds[d.IntN(len(kinds))]
+	s := Strike{Kind: kind.Kind}
+	kind.draw(p, d, &s)
+	return s
+}
+
+// drawLoss may wait for a try, or for a release: few are granted, so that chance alone seldom loses the reply to one that is.
+func (p *Plan) drawLoss(d dice, s *Strike) {
+	s.For, s.Links = d.between(p.Lease, 0.1, 0.45), d.links()
+	if d.IntN(2) == 0 && !p.Opaque {
+		match := []faults.MatchKind{faults.MatchWrite, faults.MatchWrite, faults.MatchWrite, faults.MatchRemoval}[d.IntN(4)]
+		s.trap(faults.ActHoldRequest, match)
+		s.Free = match == faults.MatchWrite && d.IntN(3) > 0
+	}
+}
+
+func (p *Plan) drawHold(d dice, s *Strike) {
+	s.For = d.either(p.Lease, 0.7)
+	s.Breakpoints = p.traps(d, []faults.Action{faults.ActHoldRequest, faults.ActHoldRequest, faults.ActHoldReply}[d.IntN(3)])
+	if d.IntN(4) == 0 { // the reply by which a client learns that it has the lock: it comes late, while the lease runs, or after that
+		s.trap(faults.ActHoldReply, faults.MatchWrite)
+		s.Free = true
+		if d.IntN(2) == 0 {
+			s.For = d.between(p.Lease, 0.2, 0.45)
 		}
 	}
-	return s
+}
+
+func (p *Plan) drawSkew(d dice, s *Strike) {
+	s.For, s.Rate = d.between(p.Lease, 0.5, 3), 1
+	switch d.IntN(4) {
+	case 0:
+		s.Rate = 2
+	case 1:
+		s.Ahead = -d.between(p.Lease, 0.5, 3)
+	default:
+		s.Ahead = d.between(p.Lease, 0.5, 3)
+	}
 }
 
 // trap has the strike wait for a request of its client.
@@ -301,21 +296,22 @@ func (p *Plan) traps(d dice, do faults.Action) []faults.Breakpoint {
 // strikeServer draws the faults of the server, which are rare: each spoils all that was going on.
 func (p *Plan) strikeServer() {
 	d := p.dice("server")
-	var kinds []faults.Kind
-	for _, kind := range []faults.Kind{faults.ClockJump, faults.Restart} {
-		if slices.Contains(p.Faults, kind) {
-			kinds = append(kinds, kind)
+	var kinds []Kind
+	for _, k := range Mixture() {
+		if k.OnServer() && slices.Contains(p.Faults, k.Kind) {
+			kinds = append(kinds, k)
 		}
 	}
 	if len(kinds) == 0 {
 		return
 	}
 	for at := d.between(p.Lease, 2, 6); at < p.For; at += d.between(p.Lease, 4, 10) {
-		s := Strike{At: at, Kind: kinds[d.IntN(len(kinds))]}
-		if s.Kind == faults.ClockJump {
-			s.Ahead = d.either(p.Lease, 0.7)
+		s := p.draw(d, kinds)
+		if s.At = at; at+s.For > p.For {
+			return
 		}
 		p.Strikes = append(p.Strikes, s)
+		at += s.For
 	}
 }
 
@@ -363,6 +359,8 @@ func (s Strike) String() string {
 		add("of several servers %s", s.links())
 	}
 	switch {
+	case s.Each > 0 && s.Kind.OnServer():
+		add("%v each", s.Each)
 	case s.Each > 0:
 		add("%v each way", s.Each)
 	case s.Rate != 0 && s.Rate != 1:
