@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/story"
@@ -97,4 +98,16 @@ func sound(t *testing.T, cell string, s *story.Story) {
 			require.LessOrEqual(t, steps, len(s.Symptoms), "%s: symptoms follow from each other", cell)
 		}
 	}
+}
+
+// TestOneTime: in a counterexample, cause and consequence may have the same time; the events tell which came first.
+func TestOneTime(t *testing.T) {
+	verdict := checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{
+		{Name: checker.DoubleHolder, Clients: []string{"C2", "C1"}, Events: []int{3, 9}},
+		{Name: checker.EarlyGrant, Clients: []string{"C2", "C1"}, Events: []int{3, 8}},
+	}}
+	told := story.Of(verdict, make([]history.Event, 10))
+	assert.Equal(t, []int{1}, told.Causes())
+	assert.Equal(t, 1, told.Symptoms[0].Follows)
+	assert.Equal(t, "C2's command got the lock that C1 still had: both held it.", told.Finding)
 }
