@@ -205,7 +205,7 @@ func TestCounterexamplesAndTwoRuns(t *testing.T) {
 	p.Eval(`document.querySelector('#grid td a[data-words*="in reply-lost"]').focus()`)
 	p.Key("Enter")
 	p.Wait(`document.querySelector('.stage .side')`)
-	assert.Contains(t, p.Eval(`document.querySelector('.head').textContent`), "C1 has the lock on the server and does not know it")
+	assert.Contains(t, p.Eval(`document.querySelector('.head').textContent`), "C1's SET got the lock, but C1's acquire ended without it.")
 	p.Key("Home")
 	assert.Contains(t, p.Eval(`document.getElementById('now').textContent`), "calls acquire")
 	assert.Contains(t, p.Eval(`document.querySelector('.source li.running').textContent`), "TryAcquire", "its client is where the operation begins")
@@ -259,6 +259,17 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 		keep(t, p, name+"-projector.png")
 		p.Eval(`document.getElementById('large').click()`)
 	}
+	p.Look(1920, 1080, false)
+	open(p, url, "#na=1")
+	assert.Equal(t, 0., p.Eval(`document.querySelector('.looks').getBoundingClientRect().right - document.querySelector('.findings').getBoundingClientRect().right`), "the buttons stand above the page's right edge")
+	assert.Equal(t, true, p.Eval(`[...document.querySelectorAll('.anomaly')].every(a => a.getClientRects().length < 2)`), "no anomaly's name is broken at its hyphen")
+	assert.NotContains(t, p.Eval(`document.getElementById('legend').textContent`), "n/a", "where cells are words, no signs are explained")
+	p.Look(1280, 900, false)
+	open(p, url, "#/pause-past-lease/setpx-del")
+	assert.Equal(t, true, p.Eval(`[...document.querySelectorAll('.names span')].every(s => s.scrollWidth <= s.clientWidth)`), "no lane's name is cut off")
+	assert.Equal(t, true, p.Eval(`[...document.querySelectorAll('.film .when')].every(w => w.getBoundingClientRect().height < 60 && [...w.children].every(f => f.offsetTop < w.offsetTop + 12))`), "numbers stand beside the times")
+	assert.Contains(t, p.Eval(`document.querySelector('.hint').textContent`), "above: setpx-del, below: setnx-del; red:")
+	assert.Equal(t, "⚡ its request is held on the wire: SET counter 1", p.Eval(`faultWords({fault: 'hold', phase: 'effective', what: 'SET 152:counter 1'})`), "no cell's number")
 	assert.Empty(t, p.Errors())
 }
 
