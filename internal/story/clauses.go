@@ -238,15 +238,15 @@ func (t *teller) serverFault(by time.Duration) string {
 
 // serverWords is what befell a server, or several.
 func serverWords(f *timeline.FaultSpan, several bool) string {
-	was, they, their, clock := "was", "it", "its", "clock"
+	was, they, their, clock, replica := "was", "it", "its", "clock", "a replica"
 	if several {
-		was, they, their, clock = "were", "they", "their", "clocks"
+		was, they, their, clock, replica = "were", "they", "their", "clocks", "replicas"
 	}
 	switch f.Kind {
 	case faults.Restart:
 		switch {
 		case strings.Contains(f.What, "fails over"), strings.Contains(f.What, "replica"):
-			return "failed over to a replica"
+			return "failed over to " + replica
 		case strings.Contains(f.What, "saved"):
 			return "restarted with what " + they + " had saved"
 		}
