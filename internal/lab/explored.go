@@ -159,7 +159,7 @@ func pointsPage(lines, reviewed []points.Line, command []string) *explored {
 // entry adds the cells of an entry of the table: one for each counterexample.
 func (x *explored) entry(lock string, e, reviewed points.Entry) {
 	x.page.Titles[e.Head], x.page.Entries[[2]string{lock, e.Head}] = sentence(points.Meaning(e.Head)), e.Text
-	c := record.Cell{Lock: lock, Scenario: e.Head, Data: "in the table: " + e.Text, Expected: record.Expectation{By: record.ByMatrix}}
+	c := record.Cell{Lock: lock, Scenario: e.Head, Data: "in the table of breaking points: " + e.Text, Expected: record.Expectation{By: record.ByMatrix}}
 	if e.Text != reviewed.Text && !e.Open { // what is open knows less
 		c.Expected.Verdict = verdictOf(reviewed)
 	}

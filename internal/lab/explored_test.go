@@ -24,7 +24,7 @@ func TestAnExplorationIsAPage(t *testing.T) {
 		budget explore.Budget
 		want   []string
 	}{
-		{explore.Budget{faults.ReplyLost: 1}, []string{"C1 has the lock on the server and does not know it", "A request is carried out, and its reply is lost.", "cells-0"}},
+		{explore.Budget{faults.ReplyLost: 1}, []string{"s acquire ended without it.", "A request is carried out, and its reply is lost.", "cells-0"}},
 		{explore.Budget{}, []string{"No surprise, and nothing broke", "cells-0"}},
 	} {
 		page, err := ClaimExploration(dir)

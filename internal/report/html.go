@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/locklab/locklab/checker"
@@ -218,9 +217,8 @@ func findingOf(index *pageIndex, i int, cell *pageCell) web.Finding {
 		Sentence: cell.Finding, Outcome: cell.Outcome, Link: index.link(i),
 	}
 	for _, name := range c.Verdict.Names() {
-		f.Names += after(", ", clean(string(name)))
+		f.Names = append(f.Names, clean(string(name)))
 	}
-	f.Names = strings.TrimPrefix(f.Names, ", ")
 	for n, s := range cell.Symptoms {
 		if n == maxWhys {
 			f.More = len(cell.Symptoms) - n

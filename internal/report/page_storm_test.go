@@ -248,7 +248,7 @@ func TestAStormIsOpenedAndGoneThrough(t *testing.T) {
 	assert.Equal(t, "0", p.Eval(`document.activeElement.getAttribute('aria-valuenow')`))
 	p.Key("PageDown")
 	first := cell.Verdict.Anomalies[0]
-	assert.Contains(t, p.Eval(`document.activeElement.getAttribute('aria-valuetext')`), "1 "+string(first.Name))
+	assert.Contains(t, p.Eval(`document.activeElement.getAttribute('aria-valuetext')`), string(first.Name)+" (1)")
 	assert.NotZero(t, p.Eval(`document.querySelectorAll('#cell .plot .tick').length`), "those without a mark are there, too")
 	p.Key("+")
 	p.Key("+")

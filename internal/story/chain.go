@@ -84,8 +84,7 @@ func explains(anomalies []checker.Anomaly, i int, l link) int {
 		if n == i || earlier.Name != l.earlier || earlier.Lock != later.Lock && earlier.Lock != "" && later.Lock != "" || !l.holds(later, earlier) {
 			continue
 		}
-		late := earlier.At > later.At || earlier.At == later.At && n > i
-		if late && earlier.Name != checker.GhostLock { // which is seen only when somebody is refused
+		if after(anomalies, n, i) && earlier.Name != checker.GhostLock { // which is seen only when somebody is refused
 			continue
 		}
 		if latest < 0 || earlier.At >= anomalies[latest].At {
@@ -93,6 +92,18 @@ func explains(anomalies []checker.Anomaly, i int, l link) int {
 		}
 	}
 	return latest
+}
+
+// after says whether one anomaly came after another: of those of one time, by the last event that shows them, since a counterexample's steps may all have the same time.
+func after(anomalies []checker.Anomaly, one, other int) bool {
+	a, b := anomalies[one], anomalies[other]
+	if a.At != b.At {
+		return a.At > b.At
+	}
+	if len(a.Events) > 0 && len(b.Events) > 0 && slices.Max(a.Events) != slices.Max(b.Events) {
+		return slices.Max(a.Events) > slices.Max(b.Events)
+	}
+	return one > other
 }
 
 // doer is who did it.

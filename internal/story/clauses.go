@@ -37,7 +37,7 @@ func (t *teller) cause(a checker.Anomaly) string {
 		}
 		return fmt.Sprintf("%s wrote by what it had read before %s wrote", who, whom)
 	case checker.GhostLock:
-		return fmt.Sprintf("%s has the lock on the server and does not know it: its acquire had ended without the lock", who)
+		return fmt.Sprintf("%s's %s got the lock, but %s's acquire ended without it", who, t.command(a), who)
 	case checker.StuckLock:
 		return fmt.Sprintf("%s was refused although no client held the lock%s", who, t.leftBy(a))
 	case checker.Unreleasable:
@@ -130,6 +130,9 @@ func (t *teller) doubleHolder(who, whom string, a checker.Anomaly) string {
 	if opened.Leaseless && !opened.Session && t.serverFault(a.At) == "" {
 		return fmt.Sprintf("nothing kept %s from the lock while %s held it", who, whom)
 	}
+	if t.owned(whom, a.At) > t.owned(who, a.At) { // the later answer was the untrue one
+		return fmt.Sprintf("%s, but its acquire returned ok beside %s", t.lapse(who, a), whom)
+	}
 	return fmt.Sprintf("%s, so %s got the lock beside it", t.lapse(whom, a), who)
 }
 
@@ -175,6 +178,16 @@ func during(kind faults.Kind, end string) string {
 	return "had a request on its way while " + end
 }
 
+// owned is on how many servers a client owned the lock at a time.
+func (t *teller) owned(client string, at time.Duration) (servers int) {
+	for i := range t.Keys {
+		if k := &t.Keys[i]; k.Owner == client && k.Began <= at && (k.Open || k.Ended > at) {
+			servers++
+		}
+	}
+	return servers
+}
+
 // lockEnded is when a client's lock was gone on a server, up to an anomaly, and whether its time had run out.
 func (t *teller) lockEnded(client string, a checker.Anomaly) (at time.Duration, expired bool) {
 	for i := range t.Keys {
@@ -195,41 +208,61 @@ func (t *teller) opened(lock string) history.Detail {
 	return history.Detail{}
 }
 
-// serverFault is what had befallen a server by a time, the latest first; empty: nothing.
+// serverFault is what had befallen a server by a time, the latest first, with the others that it befell too; empty: nothing.
 func (t *teller) serverFault(by time.Duration) string {
 	var latest *timeline.FaultSpan
+	befell := func(f *timeline.FaultSpan) bool {
+		return f.Kind.Changes() && f.Kind != faults.Stall && f.Effective >= 0 && t.Events[f.Effective].At <= by
+	}
 	for n := range t.Faults {
-		f := &t.Faults[n]
-		if f.Kind.Changes() && f.Kind != faults.Stall && f.Effective >= 0 && t.Events[f.Effective].At <= by && (latest == nil || f.Effective > latest.Effective) {
+		if f := &t.Faults[n]; befell(f) && (latest == nil || f.Effective > latest.Effective) {
 			latest = f
 		}
 	}
 	if latest == nil {
 		return ""
 	}
-	return serverName(latest.Target) + " " + serverWords(latest)
+	var names []string
+	for n := range t.Faults {
+		f := &t.Faults[n]
+		if name := serverName(f.Target); befell(f) && serverWords(f, false) == serverWords(latest, false) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0] + " " + serverWords(latest, false)
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last] + " " + serverWords(latest, true)
 }
 
-// serverWords is what befell a server.
-func serverWords(f *timeline.FaultSpan) string {
+// serverWords is what befell a server, or several.
+func serverWords(f *timeline.FaultSpan, several bool) string {
+	was, they, their, clock, replica := "was", "it", "its", "clock", "a replica"
+	if several {
+		was, they, their, clock, replica = "were", "they", "their", "clocks", "replicas"
+	}
 	switch f.Kind {
 	case faults.Restart:
-		if strings.Contains(f.What, "fails over") || strings.Contains(f.What, "replica") {
-			return "failed over to a replica"
+		switch {
+		case strings.Contains(f.What, "fails over"), strings.Contains(f.What, "replica"):
+			return "failed over to " + replica
+		case strings.Contains(f.What, "saved"):
+			return "restarted with what " + they + " had saved"
 		}
-		return "restarted"
+		return "restarted without " + their + " data"
 	case faults.SplitBrain:
 		return "failed over while the old primary still answered"
 	case faults.Down:
 		return "went down"
 	case faults.ClockJump:
-		return "had its clock moved"
+		return "had " + their + " " + clock + " moved"
 	case faults.Isolated:
-		return "was cut off from the others"
+		return was + " cut off from the others"
 	case faults.Operator:
 		return "had the lock's expiry set by hand"
 	}
-	return "was disturbed"
+	return was + " disturbed"
 }
 
 // serverName is a server as a reader calls it.

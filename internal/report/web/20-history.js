@@ -172,14 +172,14 @@ function returned(e, d) {
   return text + (d.error ? ': ' + clean(d.error) : '');
 }
 
-// whatOf is what a fault hit, with a script by that word.
-const whatOf = d => d.what.replace(/^(EVAL(?:SHA)?) (?:"(?:[^"\\]|\\.)*"?…?|\S+)/, '$1 ‹script›');
+// whatOf is what a fault hit, with a script by that word, and keys as the page names them.
+const whatOf = d => d.what.replace(/^(EVAL(?:SHA)?) (?:"(?:[^"\\]|\\.)*"?…?|\S+)/, '$1 ‹script›').replace(/(?<=^| )(?:lab:|locklab:)?\d+:[a-z][a-z:-]*(?= |$)/g, keyName);
 
 function faultWords(d) {
   const held = {hold: 'request', 'hold-reply': 'reply', 'hold-copy': 'copy of a request'}[d.fault];
   if (held && d.what && d.phase === 'effective') return `⚡ its ${held} is held on the wire: ` + clip(clean(whatOf(d)), 64);
   if (held && d.what && d.phase === 'recover') return `⚡ its ${held} goes on: ` + clip(clean(whatOf(d)), 64);
-  const what = d.what ? ': ' + clip(clean(d.what), 64) : '';
+  const what = d.what ? ': ' + clip(clean(whatOf(d)), 64) : '';
   switch (d.phase) {
     case 'inject': return '⚡ ' + clean(d.fault) + what;
     case 'ending': return '⚡ ' + clean(d.fault) + ' is about to end' + what;

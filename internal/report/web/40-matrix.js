@@ -107,7 +107,7 @@ const matrix = {
   },
 
   table(locks, rows, visible) {
-    const roomy = locks.length <= ROOMY && innerWidth >= 900;
+    const roomy = this.roomy = locks.length <= ROOMY && innerWidth >= 900;
     const head = el('thead', {}, el('tr', {}, el('th.corner', {scope: 'col'}, this.explored ? 'faults \\ lock' : 'scenario \\ lock'), locks.map(n => el('th', {scope: 'col', title: this.locks[n].idea || ''}, el('span', {}, this.locks[n].name)))));
     const body = el('tbody', {}, rows.map(s => el('tr', {}, el('th', {scope: 'row'}, el('b', {}, this.scenarios[s].name), el('small', {}, this.scenarios[s].title || '')), locks.map(l => {
       const c = this.groups.get(s + '/' + l);
@@ -119,23 +119,23 @@ const matrix = {
   // link is a cell: letters of its anomalies, and all of it in words for those who do not see it.
   link(c, how) {
     const lock = this.locks[c.lock].name, scenario = this.scenarios[c.scenario];
-    const names = c.anomalies.map(a => this.anomalies[a].name).join(', ');
+    const list = c.anomalies.map(a => this.anomalies[a].name), names = list.join(', ');
     const label = `${lock} in ${scenario.name}: ${CLASS_WORDS[c.cls]}${names ? ', ' + names : ''}${c.differs ? '; rounds differ' : ''}${entryWords(this, c)}`;
     let text = c.anomalies.map(a => this.anomalies[a].letter).join('') || {safe: '✓', na: '–', unknown: '?', surprise: '✓', failed: '×'}[c.cls];
     if (c.cls === 'surprise') text = '!' + text;
     if (text.length > 5) text = text.slice(0, 4) + '…';
     const entry = this.entries && this.entries[c.scenario + '/' + c.lock];
     if (entry) text = entry[0];
-    else if (how === 'roomy') text = (c.cls === 'surprise' ? 'SURPRISE ' : '') + (names || CLASS_WORDS[c.cls === 'surprise' ? 'safe' : c.cls]);
+    else if (how === 'roomy') text = [c.cls === 'surprise' ? 'SURPRISE ' : '', list.length ? list.map((name, n) => [el('span.anomaly', {}, name + (n < list.length - 1 ? ',' : '')), ' ']) : CLASS_WORDS[c.cls === 'surprise' ? 'safe' : c.cls]];
     const named = how === 'named';
     const attrs = {class: text.length > 3 && how !== 'roomy' ? 'long' : null, href: hrefOf(lock, scenario.name), 'data-words': label, tabindex: named ? 0 : -1};
-    return el('a', attrs, named ? `${lock} / ${scenario.name} ` : '', named ? el('b.tag.' + c.cls, {}, names || CLASS_WORDS[c.cls]) : [el('span', {'aria-hidden': 'true'}, text + (c.differs ? '≠' : '')), el('span.hidden', {}, label)]);
+    return el('a', attrs, named ? `${lock} / ${scenario.name} ` : '', named ? el('b.tag.' + c.cls, {}, names || CLASS_WORDS[c.cls]) : [el('span', {'aria-hidden': 'true'}, text, c.differs ? '≠' : ''), el('span.hidden', {}, label)]);
   },
 
   legend(shown) {
     if (this.sides) shown = shown.flatMap(c => this.rounds(c));
-    const seen = this.anomalies.filter((_, n) => shown.some(c => c.anomalies.includes(n)));
-    $('legend').replaceChildren(...seen.map(a => el('li', {title: a.why}, el('b', {}, a.letter), ` ${a.name}: ${a.meaning}`)), el('li', {}, el('b', {}, '✓'), ' safe; ', el('b', {}, '–'), ' n/a; ', el('b', {}, '?'), ' unknown; ', el('b', {}, '!'), ' not as expected'), ...entryLegend(this));
+    const seen = this.anomalies.filter((_, n) => shown.some(c => c.anomalies.includes(n))), words = this.roomy && !this.entries;
+    $('legend').replaceChildren(...seen.map(a => el('li', {title: a.why}, words ? '' : [el('b', {}, a.letter), ' '], el(words ? 'b' : 'span', {}, a.name), `: ${a.meaning}`)), words ? '' : el('li', {}, el('b', {}, '✓'), ' safe; ', el('b', {}, '–'), ' n/a; ', el('b', {}, '?'), ' unknown; ', el('b', {}, '!'), ' not as expected'), ...entryLegend(this));
   },
 
   // move goes from cell to cell by the arrow keys.

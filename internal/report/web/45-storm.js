@@ -209,7 +209,7 @@ class Timeline {
     });
     this.told = el('p.told');
     into.append(el('div.timeline', {},
-      el('div.line-bar', {}, button('−', 'show more of the storm', () => this.zoom(2)), button('+', 'show less of it', () => this.zoom(0.5)), button('whole', 'show the whole storm', () => this.reset()),
+      el('div.line-bar', {}, button('−', 'show more of the storm', () => this.zoom(2)), button('+', 'show less of it', () => this.zoom(0.5)), button('whole storm', 'show the whole storm', () => this.reset()),
         button('steps', 'go to the steps at the cursor', () => this.open(this.cursor)), el('span.hint.soft', {}, '← → move, page keys: anomalies, + − zoom, Enter: steps')),
       this.marks, this.plot, this.told, this.legend()));
     new ResizeObserver(() => this.draw()).observe(into);
@@ -219,8 +219,8 @@ class Timeline {
   legend() {
     const swatch = (cls, text) => el('li', {}, el('i.' + cls, {'aria-hidden': 'true'}), ' ' + text);
     return el('ul.line-legend', {}, ANSWERS.map(([key, text]) => swatch('answer-' + key, text)), PERCENTILES.map(([, name]) => swatch(name, name + ' of granted acquires')), swatch('band', 'a fault, by its kind'),
-      (this.cell.symptoms || []).some(s => !s.beyond) && el('li', {}, el('b.flag', {}, '1'), ' an anomaly'), (this.cell.symptoms || []).some(s => s.beyond) && el('li', {}, el('b.flag.beyond', {}, '2'), ' one beyond what the lock promises'),
-      this.t.seen && swatch('tick', 'more of each sort'), this.t.pieces.some(p => !p[2]) && swatch('lacking', 'the page lacks these steps'));
+      (this.cell.symptoms || []).some(s => !s.beyond) && el('li', {}, el('b.flag', {}, '1'), ' an anomaly'), (this.cell.symptoms || []).some(s => s.beyond) && el('li', {}, el('b.flag.beyond', {}, '2'), ' one that the lock does not promise to prevent'),
+      this.t.seen && swatch('tick', 'further ones of the same kinds'), this.t.pieces.some(p => !p[2]) && swatch('lacking', 'the page lacks these steps'));
   }
 
   // draw draws what is in view.
@@ -442,7 +442,7 @@ class Timeline {
     const answers = ANSWERS.filter(([key]) => s[key]).map(([key, text]) => `${s[key]} ${text}`).join(', ');
     const took = s.took.length ? 'granted after ' + PERCENTILES.map(([p, name]) => `${name} ${span(percentile(s.took, p))}`).join(', ') : '';
     const faults = [...new Set(this.faults.filter(f => f.from <= this.cursor && f.to > this.cursor || inSlice(f.from)).map(f => `${f.kind} of ${f.target}`))];
-    const found = (this.cell.symptoms || []).flatMap((a, n) => inSlice(a.at) ? [`${n + 1} ${a.name}`] : []);
+    const found = (this.cell.symptoms || []).flatMap((a, n) => inSlice(a.at) ? [`${a.name} (${n + 1})`] : []);
     for (const x of this.t.seen || []) {
       const more = x.at_ms.filter(inSlice).length - (this.cell.symptoms || []).filter(a => inSlice(a.at) && a.name === x.name && !!a.beyond === !!x.beyond).length;
       if (more > 0) found.push(`${more} more times ${x.name}`);

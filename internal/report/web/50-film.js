@@ -1,12 +1,16 @@
 // The film strip: the whole history, a line for each event, with lanes for clients and servers. Frames of the viewer are its sections, so rounds that
 // are alike stand there once.
 
-// Widths: of a lane, by the room that there is, and of the times.
-const LANE = {least: 22, client: 58, server: 74}, TIMES = 74;
+// Widths, in pixels of a page that is not for a projector: of a lane where there is room, of a letter of its name, of a time, and of a symptom's number
+// before it.
+const LANE = {client: 58, server: 74}, LETTER = 7.5, TIME = 60, FLAG = 19;
+const scale = () => parseFloat(getComputedStyle(document.documentElement).fontSize) / 15;
 
 // film draws the frames of one column into an element.
 function film(into, h, frames, column, marks, onStep) {
-  const lanes = laneWidths(h, into.clientWidth || 600);
+  const most = Math.max(1, ...frames.flatMap(f => f.columns[column] ? [...f.columns[column].head, ...f.columns[column].tail] : []).flatMap(s => s.events.map(e => (marks.get(e.i) || []).length)));
+  const room = into.clientWidth || 600, times = scale() * (TIME + FLAG * Math.min(most, room < 500 ? 1 : 4)), lanes = laneWidths(h, room - times);
+  into.style.setProperty('--times', times + 'px');
   const head = el('div.film-head', {'aria-hidden': 'true'}, el('span.when', {}, 'time'), el('span.names', {style: `width:${lanes.wide}px`}, lanes.all.map(l => el('span.' + l.cls, {style: `width:${l.width}px`, title: l.name}, l.name))), el('span'));
   const body = frames.map((frame, n) => {
     const part = frame.columns[column];
@@ -24,12 +28,18 @@ function film(into, h, frames, column, marks, onStep) {
   into.replaceChildren(head, ...body.filter(Boolean));
 }
 
+// laneWidths gives each lane the width of its name, and shares what is left; if there is too little, all are cut alike.
 function laneWidths(h, room) {
-  const names = [...h.clients.map((name, n) => ({name, cls: 'c' + n % 6, least: LANE.least, most: LANE.client})), ...h.servers.map(name => ({name, cls: 'lane-server', least: LANE.least, most: LANE.server}))];
-  const most = names.reduce((sum, l) => sum + l.most, 0), share = Math.min(1, (room - TIMES) * (room < 700 ? 0.5 : 0.45) / most);
+  const lane = (name, cls, most) => {
+    const least = 8 + scale() * LETTER * name.length;
+    return {name, cls, least, most: Math.max(most, least)};
+  };
+  const names = [...h.clients.map((name, n) => lane(name, 'c' + n % 6, LANE.client)), ...h.servers.map(name => lane(name, 'lane-server', LANE.server))];
+  const sum = key => names.reduce((all, l) => all + l[key], 0), have = Math.min(sum('most'), room * (room < 600 ? 0.5 : 0.45));
+  const rest = Math.max(0, have - sum('least')), share = Math.min(1, have / sum('least')), more = sum('most') - sum('least');
   let x = 0;
   const all = names.map(l => {
-    const width = Math.max(12, Math.floor(l.most * share));
+    const width = Math.max(12, Math.floor(l.least * share + (more ? rest * (l.most - l.least) / more : 0)));
     x += width;
     return {...l, width, x: x - width / 2};
   });

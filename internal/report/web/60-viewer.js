@@ -68,7 +68,7 @@ const viewer = {
       el('header.story', {}, el('h1', {}, scenario.title || scenario.name), el('p', {}, scenario.about || '', scenario.source ? el('span.soft', {}, ` (${scenario.source})`) : ''), explained(scenario)),
       el('div.heads', {id: 'heads'}),
       el('section.player', {id: 'player', 'aria-label': 'Step by step'},
-        el('div.controls', {}, el('button', {type: 'button', id: 'prev', 'aria-label': 'Step back', onclick: () => this.step(-1)}, '◀'), el('button', {type: 'button', id: 'next', 'aria-label': 'Next step', onclick: () => this.step(1)}, '▶'), el('button', {type: 'button', id: 'play', 'aria-pressed': 'false', onclick: () => this.play()}, 'play'), el('output', {id: 'now', 'aria-live': 'polite'}), el('span.hint.soft', {}, 'red: more clients hold than may; ← → step, space plays, Esc goes back')),
+        el('div.controls', {}, el('button', {type: 'button', id: 'prev', 'aria-label': 'Step back', onclick: () => this.step(-1)}, '◀'), el('button', {type: 'button', id: 'next', 'aria-label': 'Next step', onclick: () => this.step(1)}, '▶'), el('button', {type: 'button', id: 'play', 'aria-pressed': 'false', onclick: () => this.play()}, 'play'), el('output', {id: 'now', 'aria-live': 'polite'}), el('span.hint.soft', {}, this.columns.length > 1 ? `above: ${this.columns[0].lock.name}; below: ${this.columns[1].lock.name}; ` : '', this.frames.some(f => f.columns.some(c => c && c.two)) ? 'red: more clients hold than may; ' : '', '← → step, space plays, Esc goes back')),
         el('div.strip', {id: 'strip'}), el('div.stage', {id: 'stage'})),
       el('section.films', {'aria-label': 'Film strip'}, el('h2', {}, 'Film strip'), el('div.film-columns', {id: 'films'}, this.columns.map((c, n) => el('div.film', {id: 'film-' + n, tabindex: 0, role: 'region', 'aria-label': 'Film strip of ' + c.lock.name})))));
     if (!this.frames.length) $('player').hidden = true;
@@ -229,5 +229,5 @@ function script(scenario, frame, v) {
   const lines = steps.filter((s, n) => s.line && steps.findIndex(o => o.line === s.line) === n);
   if (!lines.length) return '';
   const list = el('ol', {}, lines.map(s => el('li' + (frame.lines.includes(s.line) ? '.now' : ''), {'aria-current': frame.lines.includes(s.line) ? 'step' : null}, el('button', {type: 'button', onclick: () => { const n = v.frames.findIndex(f => f.lines.includes(s.line)); if (n >= 0) v.to(n); }}, s.text))));
-  return el('details.script', {open: innerWidth >= 900}, el('summary', {}, scenario.list || 'Script'), list, lines.some(s => s.text.includes('=>')) ? el('p.soft', {}, '=> is what must come of a step. A request that is on hold waits on the wire until its client continues, or it arrives late.') : '');
+  return el('details.script', {open: innerWidth >= 900}, el('summary', {}, scenario.list || 'Script'), list, lines.some(s => s.text.includes('=>')) ? el('p.soft', {}, 'After => stands the result that a step must have. A request on hold waits on the wire until its client continues, or it arrives late.') : '');
 }

@@ -46,9 +46,9 @@ type Page struct {
 type Finding struct {
 	Lock, Scenario, Title string
 	Class, Status         string
-	Sentence, Outcome     string // the outcome only where it is not the expected one
-	Names                 string // of the anomalies
-	Link                  string // to the cell in the viewer
+	Sentence, Outcome     string   // the outcome only where it is not the expected one
+	Names                 []string // of the anomalies
+	Link                  string   // to the cell in the viewer
 	Symptoms              []Symptom
 	More                  int // symptoms that are not listed
 }

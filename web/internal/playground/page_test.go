@@ -246,6 +246,7 @@ func TestPlaygroundInABrowser(t *testing.T) {
 					p.Look(size[0], size[1], dark)
 					assert.Equal(t, true, p.Eval(`document.documentElement.scrollWidth <= innerWidth`), "%s at %d", name, size[0])
 					if dir := os.Getenv("LOCKLAB_SCREENSHOTS"); dir != "" {
+						require.NoError(t, os.MkdirAll(dir, 0o755))
 						require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("playground-%s-%d-dark=%v.png", name, size[0], dark)), p.Screenshot(), 0o644))
 					}
 				}
