@@ -113,7 +113,7 @@ type Tap struct {
 	stop     context.CancelFunc
 	tasks    sync.WaitGroup
 
-	turns    turns
+	turns    *turns
 	watchdog watchdog
 	prober   prober      // belongs to the holder of the turn
 	nodes    *nodes      // of a ZooKeeper; nil: the server is a Redis

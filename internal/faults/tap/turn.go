@@ -13,8 +13,8 @@ type turns struct {
 	pace  pace
 }
 
-func newTurns() turns {
-	t := turns{token: make(chan struct{}, 1), pace: pace{line: make(chan struct{}, 1), changed: make(chan struct{})}}
+func newTurns() *turns {
+	t := &turns{token: make(chan struct{}, 1), pace: pace{line: make(chan struct{}, 1), changed: make(chan struct{})}}
 	t.token <- struct{}{}
 	return t
 }
