@@ -287,42 +287,6 @@ func (l *voter) Release(ctx context.Context) (bool, error) {
 	return 2*freed > len(l.env.Servers()), nil
 }
 
-// counting is a server that counts what it is asked.
-type counting struct {
-	impls.Server
-	asked int
-}
-
-func (c *counting) Do(ctx context.Context, args ...any) (any, error) {
-	c.asked++
-	return c.Server.Do(ctx, args...)
-}
-
-// counted takes the lock by force when its server has been asked more than once.
-type counted struct {
-	plain
-	server impls.Server
-}
-
-func (l *counted) TryAcquire(ctx context.Context) (bool, error) {
-	if l.server.(*counting).asked > 1 {
-		return l.take(ctx, "x")
-	}
-	return l.set(ctx, l.server, learn.LockKey, "x", "NX")
-}
-
-// registered does the same by a counter in a variable of its package.
-type registered struct{ plain }
-
-var registry = map[*registered]int{}
-
-func (l *registered) TryAcquire(ctx context.Context) (bool, error) {
-	if registry[l]++; registry[l] > 2 {
-		return l.take(ctx, "x")
-	}
-	return l.try(ctx, "x")
-}
-
 // hasty takes the lock by force if its try took between two times: the lease must be over, it thinks.
 type hasty struct {
 	plain
@@ -412,11 +376,6 @@ func (l *ticketer) TryAcquire(ctx context.Context) (bool, error) {
 	}
 	return n.(int64)%2 == 1, nil
 }
-
-// mood is what a lock remembers by which of two values it points to. They are alike.
-type mood struct{ _ int }
-
-var calm, angry = &mood{}, &mood{}
 
 // bully takes the lock from a client with a smaller token.
 type bully struct{ plain }

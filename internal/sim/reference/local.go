@@ -238,7 +238,7 @@ func (l *locals) sample(m, twin *moment) error {
 		return err
 	}
 	if a, b := m.outcome(), other.outcome(); a != b {
-		return fmt.Errorf("State of %s is the same after two histories, and yet it goes on in two ways; let it return all that the lock keeps:\n%s\n%s",
+		return fmt.Errorf("the State of %s is the same after two histories, and yet it goes on in two ways; let it return all that the lock keeps:\n%s\n%s",
 			l.spec.Name, a, b)
 	}
 	if m.kept != "" {
