@@ -1,6 +1,7 @@
 package locktest_test
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -86,10 +87,16 @@ func TestExploreThatFails(t *testing.T) {
 			TryLock: func(ctx context.Context) error {
 				mu.Lock()
 				defer mu.Unlock()
-				_, err := env.Do(ctx, "GET", env.Name)
+				set, err := env.Do(ctx, "SET", env.Name, env.Client, "NX", "PX", env.Lease.Milliseconds())
+				if set == nil {
+					return cmp.Or(err, locktest.ErrRefused)
+				}
 				return err
 			},
-			Unlock: func(context.Context) error { return nil },
+			Unlock: func(ctx context.Context) error {
+				_, err := env.Do(ctx, "DEL", env.Name)
+				return err
+			},
 		})
 	}
 	every := &locktest.Every{}
@@ -99,7 +106,7 @@ func TestExploreThatFails(t *testing.T) {
 		says    string
 	}{
 		"a bound of all": {tokenLock(true), locktest.Search{Every: &locktest.Every{Faults: -1}}, "locktest: Search.Every.Faults is -1: it is greater than 0, or 0 for the default"},
-		"a mutex":        {hogs, locktest.Search{Schedules: 1, Every: every}, "locktest: a goroutine of the lock waits for a sync.Mutex that another one holds while its command is under way"},
+		"a mutex":        {hogs, locktest.Search{Seed: 1, Schedules: 1, Every: every}, "locktest: a goroutine of the lock waits for a sync.Mutex that another one holds while its command is under way"},
 		"negative":       {tokenLock(true), locktest.Search{AtOnce: -1}, "locktest: Search.AtOnce is -1: it is greater than 0, or 0 for the default"},
 		"a time as well": {tokenLock(true), locktest.Search{For: -time.Second}, "locktest: Search.For is -1s: it is greater than 0, or 0 for the default"},
 		"hangs":          {hangs, locktest.Search{Seed: 1, Schedules: 1}, "locktest: no schedule came to a verdict: C1 did not come back from its release"},

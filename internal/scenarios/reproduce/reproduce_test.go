@@ -73,7 +73,7 @@ func articles() map[string]struct {
 		"renewal-unheard":    {"redisson", faults.ReplyLost, 2, checker.DoubleHolder, long},
 		"late-request":       {"setpx-lua-resend", faults.LateRequest, 1, checker.GhostLock, twoOnce},
 
-		"endless-release":       {"setpx-lua-published/endless-release", faults.Pause, 1, checker.HungOperation, twoOnce},
+		"endless-release":       {"setpx-lua-published/endless-release", faults.Pause, 1, checker.HungOperation, explore.Config{Clients: 1, Rounds: 1}},
 		"last-write-lost":       {"redisson-fair", faults.FailOver, 1, checker.DoubleHolder, twoOnce},
 		"restart-amid-work":     {"setnx-del", faults.Restart, 1, checker.StaleWrite, twoOnce},
 		"release-unheard":       {"setex-lua-published", faults.ReplyLost, 1, checker.FalseAlarm, twoOnce},
