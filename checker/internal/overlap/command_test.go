@@ -5,31 +5,35 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/locklab/locklab/history"
 )
 
 // The judges read the effect of a command by arithmetic of their own, and come to the same.
 func TestBothJudgesReadTheSameEffects(t *testing.T) {
-	seen := make(map[history.Effect]int)
-	rapid.Check(t, func(t *rapid.T) {
-		left := rapid.OneOf(rapid.Just(time.Duration(0)), rapid.Custom(func(t *rapid.T) time.Duration {
-			return time.Duration(rapid.IntRange(1, 40).Draw(t, "tenths of milliseconds")) * 100 * time.Microsecond
-		}))
-		state := rapid.Custom(func(t *rapid.T) history.State {
-			kind := rapid.SampledFrom([]string{"", "string", "string", "hash"}).Draw(t, "type")
-			if kind == "" {
-				return history.State{}
+	var lefts []time.Duration // none, and some about the margins of a millisecond
+	for _, tenths := range []int{0, 1, 9, 10, 11, 20, 40} {
+		lefts = append(lefts, time.Duration(tenths)*100*time.Microsecond)
+	}
+	states := []history.State{{}}
+	for _, kind := range []string{"string", "hash"} {
+		for _, value := range []string{"a", "b"} {
+			for _, left := range lefts {
+				states = append(states, history.State{Type: kind, Value: value, TTL: left})
 			}
-			return history.State{Type: kind, Value: rapid.SampledFrom([]string{"a", "a", "b"}).Draw(t, "value"), TTL: left.Draw(t, "left")}
-		})
-		c := history.Change{Key: "k", Before: state.Draw(t, "before"), After: state.Draw(t, "after")}
-		asked := left.Draw(t, "asked")
-		effect := EffectOn(&c, asked)
-		seen[effect]++
-		require.Equal(t, c.Effect(asked), effect)
-	})
+		}
+	}
+	seen := make(map[history.Effect]int)
+	for _, before := range states {
+		for _, after := range states {
+			for _, asked := range lefts {
+				c := history.Change{Key: "k", Before: before, After: after}
+				effect := EffectOn(&c, asked)
+				seen[effect]++
+				require.Equal(t, c.Effect(asked), effect, "%v, then %v, asked for %v", before, after, asked)
+			}
+		}
+	}
 	for _, effect := range []history.Effect{history.EffectNone, history.EffectCreated, history.EffectRemoved, history.EffectReplaced,
 		history.EffectProlonged, history.EffectShortened, history.EffectUnclear} {
 		require.NotZero(t, seen[effect], effect)
