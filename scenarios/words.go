@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
@@ -17,8 +18,7 @@ type phrase struct {
 }
 
 // phrases lists the verbs of a client.
-func phrases() []phrase {
-	var all []phrase
+var phrases = sync.OnceValue(func() (all []phrase) {
 	for _, op := range []history.Op{history.OpAcquire, history.OpRelease, history.OpRenew, history.OpCheck, history.OpWork} {
 		all = append(all, phrase{words: op.String(), op: op})
 	}
@@ -32,11 +32,10 @@ func phrases() []phrase {
 		}
 	}
 	return all
-}
+})
 
 // labPhrases lists the verbs of the lab: waits, and what happens to all servers.
-func labPhrases() []phrase {
-	var all []phrase
+var labPhrases = sync.OnceValue(func() (all []phrase) {
 	for _, verb := range []Verb{VerbWaitFor, VerbWaitExpired, VerbWaitHalf, VerbWaitFreed, VerbWaitRenewed} {
 		all = append(all, phrase{words: string(verb), verb: verb})
 	}
@@ -46,17 +45,17 @@ func labPhrases() []phrase {
 		}
 	}
 	return all
-}
+})
 
 // serverPhrases lists the verbs of one of several servers.
-func serverPhrases() (all []phrase) {
+var serverPhrases = sync.OnceValue(func() (all []phrase) {
 	for _, f := range faults.All() {
 		if f.Target == faults.OnServer && f.Place != faults.AllServers {
 			all = addVerbs(all, f, bare)
 		}
 	}
 	return all
-}
+})
 
 func bare(verb Verb) string { return string(verb) }
 

@@ -6,12 +6,15 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/scenarios"
 )
+
+var builtin = sync.OnceValues(func() ([]*scenarios.Script, error) { return scenarios.Builtin() }) // parsed once for all pages
 
 // pageIndex is what the page knows of a run before a cell is opened.
 type pageIndex struct {
@@ -84,10 +87,7 @@ func newPageIndex(m matrix, beside Beside, sources *pageSources) *pageIndex {
 		card.Code = sources.codeOf(lock)
 		x.Locks = append(x.Locks, card)
 	}
-	scripts, err := scenarios.Builtin()
-	if err != nil {
-		scripts = nil // the page then lacks titles
-	}
+	scripts, _ := builtin() // without them the page lacks titles
 	for _, name := range m.scenarios {
 		if beside.Explored != nil {
 			x.Scenarios = append(x.Scenarios, pageScenario{Name: clean(name), Title: beside.Explored.Titles[name]})
