@@ -22,13 +22,14 @@ type Lock interface {
 // Stateful is a lock that says what it keeps. That declares that it keeps the contract of Env, too: it is deterministic, and has time, chance and goroutines
 // from its Env only. An exploration shows no lock to hold that does not declare it.
 type Stateful interface {
-	// State is all that the next operations depend on of what the lock keeps, in its fields, in Env.Shared or elsewhere: numbers, strings, times, or a struct
-	// or an array of these; a time of its clock is a Reading. After equal states the lock does the same. It is asked between two operations, also while a background task waits; it must
-	// neither change anything nor ask a server, a clock or for a token.
+	// State is all that the lock keeps and that its next operations depend on, in its fields, in Env.Shared or elsewhere: numbers, strings, times, or a struct
+	// or an array of these; what it has from its clock is a Reading. After equal states the lock does the same. State is asked between two operations, also
+	// while a background task waits. It must neither change anything nor ask a server, a clock or for a token.
 	State() any
 }
 
-// Reading is a time that a lock has read from its clock, or reckoned from that, in its State: of two pasts of which one is that much later all else is alike.
+// Reading is a time by the lock's clock, in its State. A search may take it as the difference from now: whoever read the same an hour later then has the
+// same state.
 type Reading time.Duration
 
 // Renewer is a lock whose lease its client can prolong.

@@ -30,19 +30,15 @@ func (x *exploration) every(way string) {
 
 // all searches them.
 func (l *level) all() {
-	for l.within.Faults <= l.bounds().Faults {
-		again := l.search()
-		if !again {
-			l.found.Every = append(l.found.Every, l.within)
-			if !l.within.Complete {
-				return
-			}
+	for faults := 0; faults <= l.bounds().Faults; faults++ {
+		for again := true; again; {
+			l.within, l.sample = Within{Faults: faults}, 0
+			again = l.search()
 		}
-		l.within = Within{Faults: l.within.Faults + 1}
-		if again {
-			l.within.Faults--
+		l.found.Every = append(l.found.Every, l.within)
+		if !l.within.Complete {
+			return
 		}
-		l.sample = 0
 	}
 }
 

@@ -120,7 +120,7 @@ func (c *Cell) whileLocked(ctx context.Context, servers []Server, f ServerFault,
 	return c.strikeServers(ctx, servers, f)
 }
 
-// requireLock leaves the cell undecided if none of the servers has the lock: what would happen then is no trouble of it.
+// requireLock ends the cell, its premise missed, if none of the servers has the lock: what would happen then is no trouble of it.
 func (c *Cell) requireLock(ctx context.Context, servers []Server, what string) error {
 	states, err := c.states(ctx, servers)
 	if err == nil && states.Locked() == 0 {
