@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"sync"
 	"testing"
@@ -30,6 +31,7 @@ func quiet(t *testing.T) (done func()) {
 		if err != nil {
 			return func() {}
 		}
+		_ = os.Remove(file.Name()) // now, where a file that is open can be removed: a process may be killed
 		captured.file, captured.stderr = file, *os.Stderr
 		*os.Stderr = *file
 	}
@@ -51,7 +53,9 @@ func release() []byte {
 		return nil
 	}
 	*os.Stderr = captured.stderr
-	text, _ := os.ReadFile(captured.file.Name())
+	size, _ := captured.file.Seek(0, io.SeekEnd)
+	text := make([]byte, size)
+	_, _ = captured.file.ReadAt(text, 0)
 	_ = captured.file.Close()
 	_ = os.Remove(captured.file.Name())
 	return text
