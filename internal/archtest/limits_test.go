@@ -77,8 +77,6 @@ func above() map[string]int {
 		"internal/sim/explore.whole fields":                  27,
 		"internal/sim/process.Process methods":               41,
 		"internal/sim/redis.Server methods":                  43,
-		"internal/sim/reference.life methods":                44,
-		"internal/sim/reference.search methods":              55,
 		"internal/sim/states.redisServer methods":            43,
 		"locktest.level fields":                              28,
 	}

@@ -38,10 +38,11 @@ func rules() map[string]rule {
 		"internal/sim/explore": {own: []string{"history", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/learn", "internal/sim/states", "internal/sim/trace"}, pure: true, clock: true},
 		"internal/sim/learn":   {own: []string{"history", "internal/answers", "impls", "internal/sim", "internal/worker/work"}, pure: true, clock: true},
 		"internal/sim/states":  {own: []string{"history", "internal/sim", "internal/sim/learn", "internal/sim/trace"}, pure: true},
-		// The slow reference search shares nothing with the explorer but what it searches, and who judges it.
-		"internal/sim/reference":         {own: []string{"history", "faults", "impls", "checker", "internal/answers", "internal/timeline/ownership", "internal/sim", "internal/worker/work"}, pure: true},
-		"internal/sim/reference/compare": {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/reference"}, pure: true},
-		"internal/sim/points":            {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/trace"}, pure: true},
+		// The model and the search share nothing with the explorer but what is searched, and who judges it.
+		"internal/sim/world":   {own: []string{"history", "faults", "impls", "checker", "internal/answers", "internal/timeline/ownership", "internal/sim", "internal/worker/work"}, pure: true},
+		"internal/sim/search":  {own: []string{"history", "checker", "internal/sim/world"}, pure: true},
+		"internal/sim/compare": {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/search", "internal/sim/world"}, pure: true},
+		"internal/sim/points":  {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/trace"}, pure: true},
 		// A counterexample as data: its readers need not know how it was found.
 		"internal/sim/trace": {own: []string{"history", "faults", "checker", "internal/sim"}, pure: true},
 
@@ -159,24 +160,24 @@ func rules() map[string]rule {
 
 		"adapters/postgres": {own: []string{"history", "impls", "internal/worker", "internal/bench/measure"}, external: []string{"github.com/jackc/pgx/v5"}},
 
-		"internal":               {},
-		"internal/answers":       {own: []string{"history", "impls"}, pure: true, scripted: true},
-		"internal/sources":       {pure: true, scripted: true},
-		"internal/spelling":      {pure: true, scripted: true},
-		"internal/find":          {own: []string{"checker", "faults", "impls", "internal/sources", "internal/spelling", "scenarios", "internal/scenarios/play"}},
-		"internal/reasons":       {own: []string{"checker", "impls", "internal/scenarios/play", "scenarios"}},
-		"internal/explain":       {own: []string{"checker", "faults", "history", "impls", "internal/find", "internal/reasons", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm", "internal/record", "internal/sources", "internal/story", "scenarios"}},
-		"internal/waiting":       {own: []string{"impls"}, pure: true, scripted: true},
-		"internal/needs":         {own: []string{"internal/racing"}, tests: true},
-		"internal/racing":        {},
-		"internal/browser":       {own: []string{"internal/needs"}, tests: true},
-		"internal/adaptertest":   {own: []string{"internal/lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
-		"internal/hostile":       {own: []string{"internal/faults/resp", "impls", "internal/worker", "internal/worker/protocol"}},
-		"internal/redisclient":   {external: []string{"github.com/redis/go-redis/v9"}},
-		"internal/version":       {},
-		"internal/supervise":     {external: []string{"golang.org/x/sys"}},
-		"internal/cmd/reference": {own: []string{"checker", "faults", "impls", "internal/sim/reference/compare"}},
-		"internal/cmd/picture":   {own: []string{"checker", "history", "internal/lab", "internal/record", "internal/report", "internal/timeline"}},
+		"internal":             {},
+		"internal/answers":     {own: []string{"history", "impls"}, pure: true, scripted: true},
+		"internal/sources":     {pure: true, scripted: true},
+		"internal/spelling":    {pure: true, scripted: true},
+		"internal/find":        {own: []string{"checker", "faults", "impls", "internal/sources", "internal/spelling", "scenarios", "internal/scenarios/play"}},
+		"internal/reasons":     {own: []string{"checker", "impls", "internal/scenarios/play", "scenarios"}},
+		"internal/explain":     {own: []string{"checker", "faults", "history", "impls", "internal/find", "internal/reasons", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm", "internal/record", "internal/sources", "internal/story", "scenarios"}},
+		"internal/waiting":     {own: []string{"impls"}, pure: true, scripted: true},
+		"internal/needs":       {own: []string{"internal/racing"}, tests: true},
+		"internal/racing":      {},
+		"internal/browser":     {own: []string{"internal/needs"}, tests: true},
+		"internal/adaptertest": {own: []string{"internal/lab", "scenarios", "internal/scenarios/play"}, external: []string{"github.com/stretchr/testify"}, tests: true},
+		"internal/hostile":     {own: []string{"internal/faults/resp", "impls", "internal/worker", "internal/worker/protocol"}},
+		"internal/redisclient": {external: []string{"github.com/redis/go-redis/v9"}},
+		"internal/version":     {},
+		"internal/supervise":   {external: []string{"golang.org/x/sys"}},
+		"internal/cmd/compare": {own: []string{"checker", "faults", "impls", "internal/sim/compare"}},
+		"internal/cmd/picture": {own: []string{"checker", "history", "internal/lab", "internal/record", "internal/report", "internal/timeline"}},
 	}
 }
 

@@ -1,4 +1,4 @@
-package reference
+package world
 
 import (
 	"errors"
@@ -17,24 +17,34 @@ import (
 // errWait: no server of this model publishes, and no task waits for another's end for long.
 var errWait = errors.New("the lock waits for something that the search does not have")
 
+// player makes choices in a world.
+type player struct {
+	Config
+	kinds    []faults.Kind // that may strike
+	locals   locals
+	fresh    *redis.Server // that no server is: those at the beginning are copies
+	hashes   bool          // the lock names scripts by their hashes, so it matters which ones a server has
+	recorder *recorder     // nil, unless a sequence is made again for its history
+}
+
 // make makes a choice.
-func (s *search) make(w *world, o choice) error {
-	s.recorder.choice(w, o)
+func (p *player) make(w *world, o Choice) error {
+	p.recorder.choice(w, o)
 	i, task := int(o.client), int(o.task)
 	switch o.kind {
 	case passes:
-		s.pass(w, o)
+		p.pass(w, o)
 		return nil
 	case strikes, strikesServer:
-		return s.strike(w, o)
+		return p.strike(w, o)
 	case notices:
-		return s.notice(w, o)
+		return p.notice(w, o)
 	case arrives, vanishes:
 		c := &w.clients[i]
 		m := c.travel[task]
 		c.travel = slices.Delete(c.travel, task, task+1)
 		if o.kind == arrives {
-			s.serve(w, i, m, true)
+			p.serve(w, i, m, true)
 		}
 		if m.conn >= firstLate {
 			w.change(m.server).model.Close(connection(i, m.conn))
@@ -45,44 +55,44 @@ func (s *search) make(w *world, o choice) error {
 	c.stepped(o)
 	switch o.kind {
 	case calls:
-		op := s.next(c)
+		op := p.next(c)
 		if o.again {
 			op = history.OpRelease
 		}
 		c.ops++
 		c.begun, c.called, c.delayed = true, 0, false
 		w.monitor.called(w, i, op)
-		s.recorder.called(i, c.ops, op)
-		return s.give(w, i, input{kind: call, op: op})
+		p.recorder.called(i, c.ops, op)
+		return p.give(w, i, input{kind: call, op: op})
 	case breaks:
 		c.drop(task)
 		c.torn = without(c.torn, task)
-		return s.give(w, i, input{kind: lost, task: task})
+		return p.give(w, i, input{kind: lost, task: task})
 	case serves:
 		c.torn = without(c.torn, task) // it goes by a new connection
-		replies := s.serve(w, i, c.message(task), false)
+		replies := p.serve(w, i, c.message(task), false)
 		c.answers = append(c.answers, answer{task, replies})
 		slices.SortFunc(c.answers, func(a, b answer) int { return a.task - b.task })
 	case takes:
 		in := input{kind: reply, task: task, replies: c.answers[c.answer(task)].replies}
 		c.torn = without(c.torn, task)
 		c.drop(task)
-		return s.give(w, i, in)
+		return p.give(w, i, in)
 	case expires:
 		if c.answer(task) < 0 {
 			c.depart(task, true)
 		}
 		c.drop(task)
 		c.torn = without(c.torn, task)
-		return s.give(w, i, input{kind: expired, task: task})
+		return p.give(w, i, input{kind: expired, task: task})
 	case wakes:
-		return s.give(w, i, input{kind: wake, task: task})
+		return p.give(w, i, input{kind: wake, task: task})
 	}
 	return nil
 }
 
 // stepped: the client is not paused any more, nor in a long hold if it is its operation's step, or its user's.
-func (c *client) stepped(o choice) {
+func (c *client) stepped(o Choice) {
 	c.paused = false
 	if o.kind == calls || c.at.busy && int(o.task) == c.at.main {
 		c.busy = false
@@ -112,10 +122,10 @@ func (c *client) drop(task int) {
 }
 
 // give hands a client an input, and takes in what comes of it.
-func (s *search) give(w *world, i int, in input) error {
+func (p *player) give(w *world, i int, in input) error {
 	c := &w.clients[i]
 	before := c.at
-	after, err := s.locals.after(before, in, s.shown(w, c))
+	after, err := p.locals.after(before, in, p.shown(w, c))
 	if err != nil {
 		return err
 	}
@@ -139,17 +149,17 @@ func (s *search) give(w *world, i int, in input) error {
 		return err
 	}
 	for _, n := range after.notices {
-		s.receive(w, i, n)
+		p.receive(w, i, n)
 	}
-	if after.rest != nil && s.recorder == nil {
+	if after.rest != nil && p.recorder == nil {
 		c.at = after.rest
 	}
 	return nil
 }
 
 // shown is what a client's clocks show.
-func (s *search) shown(w *world, c *client) reading {
-	if s.locals.clocks == differences {
+func (p *player) shown(w *world, c *client) reading {
+	if p.locals.clocks == differences {
 		return reading{clock: c.age}
 	}
 	return reading{c.shows(w.now), c.ahead}
@@ -185,7 +195,7 @@ func (c *client) begin(before *moment) error {
 }
 
 // receive takes in what a lock reports.
-func (s *search) receive(w *world, i int, n process.Notice) {
+func (p *player) receive(w *world, i int, n process.Notice) {
 	c := &w.clients[i]
 	switch n.Kind {
 	case process.Returned:
@@ -195,14 +205,14 @@ func (s *search) receive(w *world, i int, n process.Notice) {
 			}
 		}
 		w.monitor.returned(w, i, n.Op, n.Answer)
-		s.recorder.returned(i, c.ops, n.Op, n.Answer)
-		s.returned(c, n)
+		p.recorder.returned(i, c.ops, n.Op, n.Answer)
+		p.returned(c, n)
 	case process.Lost:
-		s.recorder.notice(i, n)
+		p.recorder.notice(i, n)
 		w.monitor.lost(w, i)
 		c.on = false
 	case process.Renewed:
-		s.recorder.notice(i, n)
+		p.recorder.notice(i, n)
 		if !c.on {
 			return
 		}
@@ -240,13 +250,13 @@ func (w *world) leave(i int, n process.Notice) {
 }
 
 // returned moves the client on in its round.
-func (s *search) returned(c *client, n process.Notice) {
+func (p *player) returned(c *client, n process.Notice) {
 	switch n.Op {
 	case history.OpAcquire:
 		c.phase, c.unsure = waiting, false
 		if c.tries++; n.Answer.Outcome == history.OK {
 			c.phase = holding
-		} else if c.tries >= s.Tries {
+		} else if c.tries >= p.Tries {
 			c.phase = tired
 		}
 	case history.OpWork:
@@ -254,11 +264,11 @@ func (s *search) returned(c *client, n process.Notice) {
 	case history.OpRelease:
 		c.phase, c.tries = waiting, 0
 		again := c.unsure
-		c.unsure = s.ReleaseAgain && !again && n.Answer.Outcome == history.Unknown
+		c.unsure = p.ReleaseAgain && !again && n.Answer.Outcome == history.Unknown
 		if !again {
 			c.round++
 		}
-		if c.round == s.Rounds {
+		if c.round == p.Rounds {
 			c.phase = finished
 		}
 	}
@@ -272,7 +282,7 @@ func namesScripts(command string) bool {
 }
 
 // serve has a server execute a request.
-func (s *search) serve(w *world, i int, m message, unheard bool) []service.Reply {
+func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply {
 	before, key := w.at(m.server).model, lockKey
 	if m.server == process.Resource {
 		key = counterKey
@@ -282,19 +292,19 @@ func (s *search) serve(w *world, i int, m message, unheard bool) []service.Reply
 	var replies []service.Reply
 	for _, command := range m.commands {
 		replies = append(replies, v.model.Do(connection(i, m.conn), command...))
-		s.hashes = s.hashes || namesScripts(command[0])
+		p.hashes = p.hashes || namesScripts(command[0])
 	}
-	if !s.hashes {
+	if !p.hashes {
 		v.model.ForgetScripts()
 	}
 	change.After = v.model.State(key)
-	s.recorder.served(i, m, change, replies, unheard)
+	p.recorder.served(i, m, change, replies, unheard)
 	c := &w.clients[i]
 	if m.server == process.Resource {
 		w.monitor.wrote(w, i, m, replies[0])
 		return replies
 	}
-	if s.Budget[faults.FailOver] > 0 {
+	if p.Budget[faults.FailOver] > 0 {
 		if behind := before.Promoted(); string(behind.AppendState(nil)) != string(v.model.Promoted().AppendState(nil)) {
 			v.behind = behind
 		}
@@ -313,8 +323,8 @@ func (m *message) names(key string) bool {
 }
 
 // pass lets time pass.
-func (s *search) pass(w *world, o choice) {
-	w.struck = s.strikes(w.struck, o)
+func (p *player) pass(w *world, o Choice) {
+	w.struck = p.strikes(w.struck, o)
 	for i := range w.clients {
 		w.clients[i].passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
 	}
@@ -329,16 +339,16 @@ func (s *search) pass(w *world, o choice) {
 }
 
 // strikes counts the faults of a choice.
-func (s *search) strikes(k struck, o choice) struck {
+func (p *player) strikes(k struck, o Choice) struck {
 	add := func(kind faults.Kind, n int) {
 		if n > 0 {
-			k.kinds[s.place(kind)] += uint8(n)
+			k.kinds[p.place(kind)] += uint8(n)
 			k.all += n
 			k.hurts = k.hurts || kind != faults.Pause && kind != faults.LongHold
 		}
 	}
 	if o.kind == strikes || o.kind == strikesServer {
-		add(s.kinds[o.fault], 1)
+		add(p.kinds[o.fault], 1)
 	}
 	add(faults.Pause, bits.OnesCount8(o.paused))
 	add(faults.LongHold, bits.OnesCount8(o.busy))
@@ -346,31 +356,31 @@ func (s *search) strikes(k struck, o choice) struck {
 }
 
 // place is the place of a kind of fault that may strike; negative: it may not.
-func (s *search) place(kind faults.Kind) int { return slices.Index(s.kinds, kind) }
+func (p *player) place(kind faults.Kind) int { return slices.Index(p.kinds, kind) }
 
 // strike spends a fault on a client, its message, or a server.
-func (s *search) strike(w *world, o choice) error {
-	w.struck = s.strikes(w.struck, o)
-	i, task, fault := int(o.client), int(o.task), s.kinds[o.fault]
+func (p *player) strike(w *world, o Choice) error {
+	w.struck = p.strikes(w.struck, o)
+	i, task, fault := int(o.client), int(o.task), p.kinds[o.fault]
 	if o.kind == strikesServer {
-		s.strikeServer(w, i, fault)
+		p.strikeServer(w, i, fault)
 		return nil
 	}
 	c := &w.clients[i]
 	switch fault {
 	case faults.ClockAhead, faults.ClockBehind:
 		switch {
-		case s.ClockRate != 0:
-			c.drift(s.ClockRate, fault)
+		case p.ClockRate != 0:
+			c.drift(p.ClockRate, fault)
 		case fault == faults.ClockAhead:
-			c.skew = ms(s.Skew)
+			c.skew = ms(p.Skew)
 		default:
-			c.skew = -ms(s.Skew)
+			c.skew = -ms(p.Skew)
 		}
 	case faults.StepAhead:
-		c.ahead += ms(s.Skew)
+		c.ahead += ms(p.Skew)
 	case faults.StepBack:
-		c.ahead -= ms(s.Skew)
+		c.ahead -= ms(p.Skew)
 	case faults.Crash:
 		w.monitor.crashed(i)
 		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never}
@@ -380,18 +390,18 @@ func (s *search) strike(w *world, o choice) error {
 		m.again = true
 		c.travel = append(c.travel, m)
 		m.again = false
-		c.answers = append(c.answers, answer{task, s.serve(w, i, m, false)})
+		c.answers = append(c.answers, answer{task, p.serve(w, i, m, false)})
 	case faults.ReplyLost, faults.LateRequest:
 		if c.deaf = o.unseen; o.unseen {
 			return nil
 		}
-		return s.notice(w, o)
+		return p.notice(w, o)
 	}
 	return nil
 }
 
 // notice has a client learn that it gets no reply.
-func (s *search) notice(w *world, o choice) error {
+func (p *player) notice(w *world, o Choice) error {
 	task := int(o.task)
 	c := &w.clients[o.client]
 	c.stepped(o)
@@ -399,17 +409,17 @@ func (s *search) notice(w *world, o choice) error {
 		c.depart(task, false)
 	}
 	c.drop(task)
-	return s.give(w, int(o.client), input{kind: lost, task: task})
+	return p.give(w, int(o.client), input{kind: lost, task: task})
 }
 
-func (s *search) strikeServer(w *world, number int, fault faults.Kind) {
+func (p *player) strikeServer(w *world, number int, fault faults.Kind) {
 	before := w.servers[number].model
 	v := w.change(number)
 	switch fault {
 	case faults.ClockJump:
-		v.model.Advance(2 * s.Lease)
+		v.model.Advance(2 * p.Lease)
 	case faults.ClockBack:
-		v.model.Advance(-2 * s.Lease)
+		v.model.Advance(-2 * p.Lease)
 	case faults.Restart:
 		v.model.Restart(false)
 		v.behind = nil

@@ -15,7 +15,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/explore"
-	"github.com/locklab/locklab/internal/sim/reference"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 // BenchmarkGate puts questions to both searches on which exact histories break, as far as the reference search follows tries. Each goes on
@@ -45,7 +45,7 @@ func BenchmarkGate(b *testing.B) {
 				require.NoError(b, err)
 				require.True(b, f.Complete(), f.Limit)
 				between := processorTime()
-				s, err := reference.Search(context.Background(), slow)
+				s, err := search.Search(context.Background(), slow)
 				require.NoError(b, err)
 				require.Empty(b, s.Limit)
 				took[0], took[1] = took[0]+between-from, took[1]+processorTime()-between

@@ -1,6 +1,10 @@
-package reference
+package search
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+
+	"github.com/locklab/locklab/internal/sim/world"
+)
 
 // fingerprints is a set of states, of which it keeps two hashes each: among ten million states, that two which differ are one has a
 // probability of less than 1 in 10^24.
@@ -15,7 +19,7 @@ func newFingerprints() fingerprints {
 }
 
 // add says whether a state is new.
-func (f *fingerprints) add(r row) bool {
+func (f *fingerprints) add(r world.State) bool {
 	if 4*f.n > 3*len(f.slots) {
 		old := f.slots
 		f.slots = make([][2]uint64, 2*len(old))

@@ -1,4 +1,4 @@
-package reference
+package world
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 
 // recorder writes the history of a sequence of choices while it is made again. A nil one writes nothing.
 type recorder struct {
-	search *search
+	player *player
 	now    time.Duration
 	events []history.Event
 	ids    map[operationOf]int64 // operations of clients, as the history numbers them
@@ -33,23 +33,23 @@ const began = time.Second
 const asked = time.Microsecond
 
 // record is the history of a sequence of choices. A trial is one in which a fresh client tries at the end.
-func (s *search) record(path []choice, trial bool) ([]history.Event, error) {
-	r := &recorder{search: s, now: began, ids: map[operationOf]int64{}, trial: -1}
-	s.recorder = r
-	defer func() { s.recorder = nil }()
-	w, err := s.begin()
+func (p *player) record(path []Choice, trial bool) ([]history.Event, error) {
+	r := &recorder{player: p, now: began, ids: map[operationOf]int64{}, trial: -1}
+	p.recorder = r
+	defer func() { p.recorder = nil }()
+	w, err := p.begin()
 	if err != nil {
 		return nil, err
 	}
-	for i := range s.Clients {
+	for i := range p.Clients {
 		r.opens(i)
 	}
 	for _, o := range path {
-		if err := s.make(w, o); err != nil {
+		if err := p.make(w, o); err != nil {
 			return nil, err
 		}
 	}
-	ended := !slices.ContainsFunc(w.clients, func(c client) bool { return !s.over(&c) })
+	ended := !slices.ContainsFunc(w.clients, func(c client) bool { return !p.over(&c) })
 	if w.monitor.hung {
 		for i := range w.clients {
 			if c := &w.clients[i]; c.late(w.lease) {
@@ -58,7 +58,7 @@ func (s *search) record(path []choice, trial bool) ([]history.Event, error) {
 		}
 	}
 	if trial {
-		if _, err := s.stuck(w); err != nil {
+		if _, err := p.stuck(w); err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +81,7 @@ func (r *recorder) server(i int) string {
 	switch {
 	case i == process.Resource:
 		return history.Resource
-	case r.search.Servers == 1:
+	case r.player.Servers == 1:
 		return "redis"
 	}
 	return "S" + strconv.Itoa(i+1)
@@ -93,19 +93,19 @@ func (r *recorder) event(e history.Event) {
 }
 
 func (r *recorder) opens(i int) {
-	card := r.search.Lock.Card
+	card := r.player.Lock.Card
 	d := &history.Detail{
-		Lease: r.search.Lease, Contract: card.Declares(), Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
+		Lease: r.player.Lease, Contract: card.Declares(), Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
 	}
-	if r.search.Servers > 1 {
-		d.Servers = r.search.Servers
+	if r.player.Servers > 1 {
+		d.Servers = r.player.Servers
 	}
 	r.open, r.ops = append(r.open, 0), append(r.ops, history.OpNone)
 	r.event(history.Event{Kind: history.KindOpen, Client: name(i), Lock: lockKey, Detail: d})
 }
 
 // choice writes down what nothing else does: time, faults, and the end of a pause.
-func (r *recorder) choice(w *world, o choice) {
+func (r *recorder) choice(w *world, o Choice) {
 	if r == nil {
 		return
 	}
@@ -118,7 +118,7 @@ func (r *recorder) choice(w *world, o choice) {
 		}
 		r.now += duration(int(o.time))
 	case strikes, strikesServer:
-		fault, target := r.search.kinds[o.fault], name(int(o.client))
+		fault, target := r.player.kinds[o.fault], name(int(o.client))
 		if o.kind == strikesServer {
 			target = r.server(int(o.client))
 		}
@@ -140,11 +140,11 @@ func (r *recorder) fault(kind, target string, phase history.Phase, what string) 
 
 // drift is how a history says that a client's clock runs at another rate; empty: it does not.
 func (r *recorder) drift(kind faults.Kind) string {
-	if r.search.ClockRate == 0 || kind != faults.ClockAhead && kind != faults.ClockBehind {
+	if r.player.ClockRate == 0 || kind != faults.ClockAhead && kind != faults.ClockBehind {
 		return ""
 	}
 	var c wrongClocks
-	c.drift(r.search.ClockRate, kind)
+	c.drift(r.player.ClockRate, kind)
 	return faults.ClockSetting(0, float64(c.rate)/1000)
 }
 
@@ -157,9 +157,9 @@ func (r *recorder) called(i, op int, kind history.Op) {
 	e := history.Event{Kind: history.KindCall, Client: name(i), Lock: lockKey, Op: kind, ID: r.open[i]}
 	switch {
 	case i == r.trial:
-		e.Detail = &history.Detail{Bound: duration(r.search.trialLength())}
+		e.Detail = &history.Detail{Bound: duration(r.player.trialLength())}
 	case kind == history.OpRelease:
-		e.Detail = &history.Detail{Bound: r.search.Lease * 5 / 4}
+		e.Detail = &history.Detail{Bound: r.player.Lease * 5 / 4}
 	}
 	r.event(e)
 }

@@ -1,4 +1,4 @@
-package reference
+package world
 
 import (
 	"github.com/locklab/locklab/faults"
@@ -11,8 +11,8 @@ const (
 	mostKinds   = 16
 )
 
-// row is a state: the numbers of its parts, each of which is known once.
-type row struct {
+// State is the numbers of its parts, each of which is known once.
+type State struct {
 	clients                   [mostClients - 1]int32
 	servers                   [mostServers]int32
 	resource, monitor, struck int32
@@ -25,11 +25,11 @@ type clientPart struct {
 	main, beside bool               // see ready
 	user         bool               // it is its user's turn
 	soon         bool               // some message of its arrives before time passes
-	over         bool               // see search.over
+	over         bool               // see Space.over
 	late         bool               // see client.late
 	due          int                // when its next wait ends
 	times        []int              // when something of it ends
-	choices      map[int32][]choice // by the faults so far
+	choices      map[int32][]Choice // by the faults so far
 	seen         uint8              // by other clients' steps
 }
 
@@ -86,7 +86,7 @@ func of[P comparable](t *table[P, P], part P) int32 {
 }
 
 // world is what a state's number stand for.
-func (s *search) world(r *row) *world {
+func (s *Space) world(r *State) *world {
 	w := &world{
 		now: int(r.now), lease: ms(s.Lease), leaseless: s.Lock.Leaseless, resource: s.parts.servers.list[r.resource].server,
 		struck: s.parts.strucks.list[r.struck], monitor: s.parts.monitors.list[r.monitor],
@@ -101,8 +101,8 @@ func (s *search) world(r *row) *world {
 }
 
 // rowOf is a world as a state.
-func (s *search) rowOf(w *world) (r row) {
-	if s.locals.clocks == absolute {
+func (s *Space) rowOf(w *world) (r State) {
+	if s.player.locals.clocks == absolute {
 		r.now = int32(w.now)
 	}
 	for i := range w.clients {
@@ -115,14 +115,14 @@ func (s *search) rowOf(w *world) (r row) {
 	return r
 }
 
-func (s *search) clientOf(c client, i int) int32 {
-	c = s.plain(c, i)
+func (s *Space) clientOf(c client, i int) int32 {
+	c = s.player.plain(c, i)
 	s.scratch.text = c.appendTo(append(s.scratch.text[:0], byte(i)), c.at.number)
 	if n, known := s.parts.clients.numbers[string(s.scratch.text)]; known {
 		return n
 	}
-	p := clientPart{c: c.clone(), due: never, choices: map[int32][]choice{}, over: s.over(&c), late: c.late(ms(s.Lease))}
-	p.main, p.beside = s.ready(&c)
+	p := clientPart{c: c.clone(), due: never, choices: map[int32][]Choice{}, over: s.player.over(&c), late: c.late(ms(s.Lease))}
+	p.main, p.beside = s.player.ready(&c)
 	p.user = !c.at.busy && (c.phase == holding || c.phase == worked)
 	for _, m := range c.travel {
 		p.soon = p.soon || m.soon
@@ -147,7 +147,7 @@ func (s *search) clientOf(c client, i int) int32 {
 	return s.parts.clients.add(string(s.scratch.text), p)
 }
 
-func (s *search) serverOf(v server) int32 {
+func (s *Space) serverOf(v server) int32 {
 	s.scratch.text = v.appendTo(s.scratch.text[:0])
 	if n, known := s.parts.servers.numbers[string(s.scratch.text)]; known {
 		return n
@@ -159,7 +159,7 @@ func (s *search) serverOf(v server) int32 {
 	return s.parts.servers.add(string(s.scratch.text), p)
 }
 
-func (s *search) monitorOf(m monitor) int32 {
+func (s *Space) monitorOf(m monitor) int32 {
 	m.suspects = 0
 	return of(&s.parts.monitors, m)
 }
@@ -167,7 +167,7 @@ func (s *search) monitorOf(m monitor) int32 {
 // inputs are all that a step of a client depends on: what it is, the client, the server that it asks, the monitor, what is seen of the other
 // clients, and the time if it reads a clock that shows more than a difference.
 type inputs struct {
-	choice                       choice
+	choice                       Choice
 	client, server, monitor, now int32 // of the time one more; 0: it does not matter
 	seen                         uint16
 }
@@ -175,19 +175,19 @@ type inputs struct {
 // effect is what comes of such a step.
 type effect struct {
 	client, server, monitor int32
-	suspects                suspicions
+	suspects                Suspicions
 	timed                   bool // it depends on the time
 }
 
-// step makes a choice.
-func (s *search) step(r *row, o choice) (row, suspicions, error) {
+// Make makes a choice. The suspicions are of what it shows.
+func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	switch {
 	case o.kind == passes:
 		next, suspects := s.wait(r, o)
 		return next, suspects, nil
 	case o.kind == strikesServer:
 		w := s.world(r)
-		err := s.make(w, o)
+		err := s.player.make(w, o)
 		return s.rowOf(w), w.monitor.suspects, err
 	}
 	i := o.client
@@ -208,7 +208,7 @@ func (s *search) step(r *row, o choice) (row, suspicions, error) {
 		e, known = s.parts.effects[key]
 	}
 	if !known {
-		var whole *row
+		var whole *State
 		var err error
 		if e, whole, err = s.stepAnew(r, o); err != nil {
 			return next, 0, err
@@ -225,17 +225,17 @@ func (s *search) step(r *row, o choice) (row, suspicions, error) {
 		*server = e.server
 	}
 	if o.kind == strikes {
-		next.struck = of(&s.parts.strucks, s.strikes(s.parts.strucks.list[r.struck], o))
+		next.struck = of(&s.parts.strucks, s.player.strikes(s.parts.strucks.list[r.struck], o))
 	}
 	return next, e.suspects, nil
 }
 
 // asked is the server that a choice of a client is about; nil: there is none.
-func (s *search) asked(r *row, o choice) *int32 {
+func (s *Space) asked(r *State, o Choice) *int32 {
 	c := &s.parts.clients.list[r.clients[o.client]].c
 	server := 0
 	switch {
-	case o.kind == serves, o.kind == strikes && s.kinds[o.fault] == faults.Duplicate:
+	case o.kind == serves, o.kind == strikes && s.player.kinds[o.fault] == faults.Duplicate:
 		server = c.at.wait(int(o.task)).Server
 	case o.kind == arrives, o.kind == vanishes:
 		server = c.travel[o.task].server
@@ -249,13 +249,13 @@ func (s *search) asked(r *row, o choice) *int32 {
 }
 
 // stepAnew makes a choice of a client. One that closes a connection changes a server that it does not ask: then next is the state after it.
-func (s *search) stepAnew(r *row, o choice) (e effect, next *row, err error) {
+func (s *Space) stepAnew(r *State, o Choice) (e effect, next *State, err error) {
 	w := s.world(r)
-	if err := s.make(w, o); err != nil {
+	if err := s.player.make(w, o); err != nil {
 		return e, nil, err
 	}
 	c, after := &w.clients[o.client], *r
-	e = effect{client: s.clientOf(*c, int(o.client)), monitor: s.monitorOf(w.monitor), suspects: w.monitor.suspects, timed: s.locals.clocks == absolute && w.read}
+	e = effect{client: s.clientOf(*c, int(o.client)), monitor: s.monitorOf(w.monitor), suspects: w.monitor.suspects, timed: s.player.locals.clocks == absolute && w.read}
 	server := s.asked(&after, o)
 	for i := range w.servers {
 		if number := &after.servers[i]; w.servers[i].model != s.parts.servers.list[*number].model {
@@ -275,7 +275,7 @@ func (s *search) stepAnew(r *row, o choice) (e effect, next *row, err error) {
 }
 
 // wait lets time pass. Each part does by itself.
-func (s *search) wait(r *row, o choice) (row, suspicions) {
+func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 	next, late := *r, false
 	for i := range s.Clients {
 		key := passing{number: r.clients[i], time: o.time, how: o.paused>>i&1 | o.busy>>i&1<<1}
@@ -300,14 +300,14 @@ func (s *search) wait(r *row, o choice) (row, suspicions) {
 	}
 	m := s.parts.monitors.list[r.monitor]
 	m.passes(int(o.time))
-	if k := s.strikes(s.parts.strucks.list[r.struck], o); o.paused|o.busy != 0 {
+	if k := s.player.strikes(s.parts.strucks.list[r.struck], o); o.paused|o.busy != 0 {
 		next.struck = of(&s.parts.strucks, k)
 	}
 	if late && !s.parts.strucks.list[next.struck].hurts {
 		m.hangs()
 	}
 	next.monitor = s.monitorOf(m)
-	if s.locals.clocks == absolute {
+	if s.player.locals.clocks == absolute {
 		next.now += o.time
 	}
 	return next, m.suspects

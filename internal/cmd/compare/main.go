@@ -1,4 +1,4 @@
-// Command reference recomputes the table of breaking points, lock by lock and fault by fault, by the slow reference search, and prints where
+// Command compare recomputes the table of breaking points, lock by lock and fault by fault, by the slow reference search, and prints where
 // the explorer says something else within the same bounds.
 //
 // It owns its flags and the form of its page. It must not know how either search goes about it.
@@ -17,7 +17,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/reference/compare"
+	"github.com/locklab/locklab/internal/sim/compare"
 )
 
 func main() {

@@ -1,4 +1,4 @@
-package reference
+package world
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ func TestRatesOfClocks(t *testing.T) {
 		faults.Pause:       {301, 301, 301 * time.Millisecond, 1},
 	} {
 		var c wrongClocks
-		r := recorder{search: &search{Config: Config{ClockRate: .5}}}
+		r := recorder{player: &player{Config: Config{ClockRate: .5}}}
 		if kind != faults.Pause {
 			c.drift(.5, kind)
 		}

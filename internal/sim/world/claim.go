@@ -1,4 +1,4 @@
-package reference
+package world
 
 import "github.com/locklab/locklab/history"
 

@@ -1,4 +1,4 @@
-package reference
+package world
 
 import (
 	"fmt"
@@ -43,8 +43,8 @@ func permutations(n int) [][]int {
 	return list
 }
 
-// same is a state that stands for all that are the same but for the order of the clients.
-func (s *search) same(r *row) (least row) {
+// Same is a state that stands for all that are the same but for the order of the clients.
+func (s *Space) Same(r *State) (least State) {
 	if len(s.parts.orders) == 1 {
 		return *r
 	}
@@ -65,7 +65,7 @@ func (s *search) same(r *row) (least row) {
 	return least
 }
 
-func (r *row) less(other *row) bool {
+func (r *State) less(other *State) bool {
 	if c := slices.Compare(r.clients[:], other.clients[:]); c != 0 {
 		return c < 0
 	}
@@ -76,7 +76,7 @@ func (r *row) less(other *row) bool {
 }
 
 // called is what a part is called under an order.
-func (s *search) called(names *[]int32, part int32, text func(part int32) any) int32 {
+func (s *Space) called(names *[]int32, part int32, text func(part int32) any) int32 {
 	for int(part) >= len(*names) {
 		*names = append(*names, 0)
 	}
@@ -87,7 +87,7 @@ func (s *search) called(names *[]int32, part int32, text func(part int32) any) i
 }
 
 // named numbers what parts are called.
-func (s *search) named(text any) int32 {
+func (s *Space) named(text any) int32 {
 	n, known := s.parts.names[text]
 	if !known {
 		n = int32(len(s.parts.names) + 1)
@@ -96,16 +96,16 @@ func (s *search) named(text any) int32 {
 	return n
 }
 
-func (s *search) clientIn(o *order, n int32) any {
+func (s *Space) clientIn(o *order, n int32) any {
 	c := &s.parts.clients.list[n].c
 	return "c" + o.names.Replace(string(c.appendTo([]byte{byte(o.to[c.at.client])}, s.momentIn(o, c.at))))
 }
 
-func (s *search) serverIn(o *order, n int32) any {
+func (s *Space) serverIn(o *order, n int32) any {
 	return "s" + o.names.Replace(string(s.parts.servers.list[n].appendTo(nil)))
 }
 
-func (s *search) monitorIn(o *order, n int32) any {
+func (s *Space) monitorIn(o *order, n int32) any {
 	before := s.parts.monitors.list[n]
 	m := before
 	for _, c := range []*claim{&m.owner, &m.challenger} {
@@ -143,7 +143,7 @@ func (o *order) set(of uint32) (set uint32) {
 }
 
 // momentIn is what a moment is called under an order. It counts what the client was given, or what its lock has declared since.
-func (s *search) momentIn(o *order, m *moment) int {
+func (s *Space) momentIn(o *order, m *moment) int {
 	n, known := o.moments[m]
 	switch {
 	case known:

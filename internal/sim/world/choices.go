@@ -1,4 +1,4 @@
-package reference
+package world
 
 import (
 	"math/bits"
@@ -27,21 +27,21 @@ const (
 	breaks                    // a client learns that the connection has broken by which it waits for a reply
 )
 
-// choice is one step of the whole.
-type choice struct {
+// Choice is one step of the whole.
+type Choice struct {
 	time   int32 // that passes
 	kind   kind
 	client uint8 // or server
 	task   uint8
 	paused uint8 // the clients that are, in bits, while time passes
 	busy   uint8 // those that are in a long hold
-	fault  uint8 // by its place in search.kinds
+	fault  uint8 // by its place in Space.kinds
 	unseen bool  // it is a loss, and the client waits on
 	again  bool  // it is a call: of a release once more
 }
 
 // next is the operation that a client calls next; none: it has nothing to call.
-func (s *search) next(c *client) history.Op {
+func (p *player) next(c *client) history.Op {
 	switch {
 	case c.at.busy:
 		return history.OpNone
@@ -55,30 +55,30 @@ func (s *search) next(c *client) history.Op {
 	return history.OpNone
 }
 
-// choices appends all that can come next.
-func (s *search) choices(list []choice, r *row) []choice {
+// Choices appends all that can come next.
+func (s *Space) Choices(list []Choice, r *State) []Choice {
 	for i := range s.Clients {
 		list = append(list, s.ofPart(r, i)...)
 	}
-	if k := &s.parts.strucks.list[r.struck]; slices.ContainsFunc(ofServers[:], func(kind faults.Kind) bool { return s.may(k, kind, 1) }) {
+	if k := &s.parts.strucks.list[r.struck]; slices.ContainsFunc(ofServers[:], func(kind faults.Kind) bool { return s.player.may(k, kind, 1) }) {
 		w := s.world(r)
 		for i := range w.servers {
-			list = s.faultsAt(list, w, i)
+			list = s.player.faultsAt(list, w, i)
 		}
 	}
 	return s.ofTime(list, r)
 }
 
 // ofPart are the choices of a client. They depend on nothing but it, the faults so far, and whether any time has passed.
-func (s *search) ofPart(r *row, i int) []choice {
+func (s *Space) ofPart(r *State, i int) []Choice {
 	p := &s.parts.clients.list[r.clients[i]]
 	list, known := p.choices[r.struck]
 	if !known {
-		list = s.ofClient(nil, &p.c, i)
+		list = s.player.ofClient(nil, &p.c, i)
 		if p.c.mayReleaseAgain() {
-			list = append(list, choice{kind: calls, client: uint8(i), again: true})
+			list = append(list, Choice{kind: calls, client: uint8(i), again: true})
 		}
-		list = s.faultsOf(list, &p.c, i, s.parts.strucks.list[r.struck])
+		list = s.player.faultsOf(list, &p.c, i, s.parts.strucks.list[r.struck])
 		p.choices[r.struck] = list
 	}
 	return list
@@ -89,21 +89,21 @@ func (c *client) mayReleaseAgain() bool {
 	return c.unsure && !c.at.busy && c.phase != crashed
 }
 
-func (s *search) ofClient(list []choice, c *client, i int) []choice {
+func (p *player) ofClient(list []Choice, c *client, i int) []Choice {
 	for k := range c.travel {
-		list = append(list, choice{kind: arrives, client: uint8(i), task: uint8(k)})
+		list = append(list, Choice{kind: arrives, client: uint8(i), task: uint8(k)})
 		if c.travel[k].torn {
-			list = append(list, choice{kind: vanishes, client: uint8(i), task: uint8(k)})
+			list = append(list, Choice{kind: vanishes, client: uint8(i), task: uint8(k)})
 		}
 	}
 	if c.phase == crashed {
 		return list
 	}
-	if s.next(c) != history.OpNone {
-		list = append(list, choice{kind: calls, client: uint8(i)})
+	if p.next(c) != history.OpNone {
+		list = append(list, Choice{kind: calls, client: uint8(i)})
 	}
 	for _, wait := range c.at.waits {
-		o := choice{client: uint8(i), task: uint8(wait.Task)}
+		o := Choice{client: uint8(i), task: uint8(wait.Task)}
 		if c.waitsInVain(wait.Task) {
 			o.kind = notices
 			list = append(list, o)
@@ -140,25 +140,25 @@ func (c *client) isBroken(task int) bool {
 }
 
 // may says whether the budget has so many more faults of a kind.
-func (s *search) may(k *struck, kind faults.Kind, more int) bool {
-	at := s.place(kind)
-	return more == 0 || at >= 0 && int(k.kinds[at])+more <= s.Budget[kind] && k.all+more <= s.Most
+func (p *player) may(k *struck, kind faults.Kind, more int) bool {
+	at := p.place(kind)
+	return more == 0 || at >= 0 && int(k.kinds[at])+more <= p.Budget[kind] && k.all+more <= p.Most
 }
 
-func (s *search) faultsOf(list []choice, c *client, i int, k struck) []choice {
+func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 	if c.phase == crashed || c.phase == finished || c.phase == tired {
 		return list
 	}
 	strike := func(kind faults.Kind, task int) {
-		if s.may(&k, kind, 1) {
-			list = append(list, choice{kind: strikes, client: uint8(i), task: uint8(task), fault: uint8(s.place(kind))})
+		if p.may(&k, kind, 1) {
+			list = append(list, Choice{kind: strikes, client: uint8(i), task: uint8(task), fault: uint8(p.place(kind))})
 		}
 	}
 	if !c.begun && !c.wrong() {
 		strike(faults.ClockAhead, 0)
 		strike(faults.ClockBehind, 0)
 	}
-	if s.locals.clocks != unread {
+	if p.locals.clocks != unread {
 		strike(faults.StepAhead, 0)
 		strike(faults.StepBack, 0)
 	}
@@ -193,7 +193,7 @@ func (c *client) waitsInVain(task int) bool { return c.deaf && c.at.busy && task
 // ofServers are the faults of servers.
 var ofServers = [...]faults.Kind{faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver}
 
-func (s *search) faultsAt(list []choice, w *world, i int) []choice {
+func (p *player) faultsAt(list []Choice, w *world, i int) []Choice {
 	for _, kind := range ofServers {
 		may := len(w.servers[i].model.State(lockKey).Type) > 0 || len(w.servers[i].model.Expiries()) > 0
 		switch kind {
@@ -202,8 +202,8 @@ func (s *search) faultsAt(list []choice, w *world, i int) []choice {
 		case faults.FailOver:
 			may = w.servers[i].behind != nil
 		}
-		if may && s.may(&w.struck, kind, 1) {
-			list = append(list, choice{kind: strikesServer, client: uint8(i), fault: uint8(s.place(kind))})
+		if may && p.may(&w.struck, kind, 1) {
+			list = append(list, Choice{kind: strikesServer, client: uint8(i), fault: uint8(p.place(kind))})
 		}
 	}
 	return list
@@ -219,11 +219,11 @@ func (w *world) busy(i int) bool {
 
 // ready says whether a client has a step to make at once: in its operation or between two, and in a background task. A client that
 // wants the lock need not ask for it at once.
-func (s *search) ready(c *client) (main, beside bool) {
+func (p *player) ready(c *client) (main, beside bool) {
 	if c.phase == crashed {
 		return false, false
 	}
-	main = c.phase != waiting && s.next(c) != history.OpNone
+	main = c.phase != waiting && p.next(c) != history.OpNone
 	for _, wait := range c.at.waits {
 		step := wait.Kind == process.Request && !c.waitsInVain(wait.Task) || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= 0
 		if c.at.busy && wait.Task == c.at.main {
@@ -236,14 +236,14 @@ func (s *search) ready(c *client) (main, beside bool) {
 }
 
 // over says whether a client will not do anything any more unless time passes.
-func (s *search) over(c *client) bool {
-	main, beside := s.ready(c)
+func (p *player) over(c *client) bool {
+	main, beside := p.ready(c)
 	return !main && !beside && len(c.travel) == 0 && c.phase >= finished
 }
 
 // ofTime appends the choices by which time passes. A client that has a step to make is paused meanwhile; or it is in a long hold, if it is
 // its user's turn.
-func (s *search) ofTime(list []choice, r *row) []choice {
+func (s *Space) ofTime(list []Choice, r *State) []Choice {
 	var pausing uint8
 	var either []int
 	for i := range s.Clients {
@@ -260,7 +260,7 @@ func (s *search) ofTime(list []choice, r *row) []choice {
 	}
 	k := &s.parts.strucks.list[r.struck]
 	for set := range 1 << len(either) {
-		o := choice{kind: passes, paused: pausing}
+		o := Choice{kind: passes, paused: pausing}
 		for at, i := range either {
 			if set>>at&1 == 0 {
 				o.paused |= 1 << i
@@ -269,7 +269,7 @@ func (s *search) ofTime(list []choice, r *row) []choice {
 			}
 		}
 		paused, busy := bits.OnesCount8(o.paused), bits.OnesCount8(o.busy)
-		if !s.may(k, faults.Pause, paused) || !s.may(k, faults.LongHold, busy) || k.all+paused+busy > s.Most {
+		if !s.player.may(k, faults.Pause, paused) || !s.player.may(k, faults.LongHold, busy) || k.all+paused+busy > s.Most {
 			continue
 		}
 		for _, t := range s.instants(r, o.paused) {
@@ -282,7 +282,7 @@ func (s *search) ofTime(list []choice, r *row) []choice {
 
 // instants are the times that may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, no time
 // passes, unless clocks drift. A lock that reads clocks sees more: quarters of a lease since it did, or since the beginning.
-func (s *search) instants(r *row, paused uint8) []int {
+func (s *Space) instants(r *State, paused uint8) []int {
 	limit, coming := s.limit(r, paused), false
 	list := s.scratch.times[:0]
 	add := func(t int) {
@@ -295,7 +295,7 @@ func (s *search) instants(r *row, paused uint8) []int {
 		for _, t := range p.times {
 			add(t)
 		}
-		coming = coming || s.locals.clocks == absolute && (p.c.ops > 0 || s.ClockRate != 0)
+		coming = coming || s.player.locals.clocks == absolute && (p.c.ops > 0 || s.ClockRate != 0)
 	}
 	for i := range s.Servers {
 		for _, t := range s.parts.servers.list[r.servers[i]].times {
@@ -310,11 +310,11 @@ func (s *search) instants(r *row, paused uint8) []int {
 			add(t - since)
 		}
 	}
-	if s.locals.clocks == absolute {
+	if s.player.locals.clocks == absolute {
 		grid(int(r.now))
 	}
 	for i := range s.Clients {
-		if c := &s.parts.clients.list[r.clients[i]].c; s.locals.clocks == differences && c.at.read {
+		if c := &s.parts.clients.list[r.clients[i]].c; s.player.locals.clocks == differences && c.at.read {
 			grid(c.age)
 		}
 	}
@@ -328,9 +328,9 @@ func (s *search) instants(r *row, paused uint8) []int {
 }
 
 // limit is how much time may pass: until a client that is not paused waits no more, or until the horizon of one that reads clocks, or sleeps.
-func (s *search) limit(r *row, paused uint8) int {
+func (s *Space) limit(r *State, paused uint8) int {
 	limit, horizon := never, ms(s.Horizon)
-	if s.locals.clocks == absolute {
+	if s.player.locals.clocks == absolute {
 		limit = horizon - int(r.now)
 	}
 	for i := range s.Clients {
@@ -341,7 +341,7 @@ func (s *search) limit(r *row, paused uint8) int {
 		if p.c.at.sleeps {
 			limit = min(limit, horizon-p.c.slept)
 		}
-		if s.locals.clocks == differences {
+		if s.player.locals.clocks == differences {
 			limit = min(limit, horizon-p.c.age)
 		}
 	}

@@ -1,4 +1,4 @@
-package reference
+package search
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/sim/world"
 )
 
 const lease = 1200 * time.Millisecond
@@ -22,10 +23,10 @@ func config(t *testing.T, name string, kind faults.Kind) Config {
 	t.Helper()
 	lock, ok := impls.Find(name)
 	require.True(t, ok, name)
-	c := Config{
+	c := Config{Config: world.Config{
 		Lock: lock, Clients: 2, Rounds: 1, Tries: 1, Lease: lease, Skew: lease * 3 / 2, Grid: lease / 4, Horizon: lease * 5 / 2,
 		Budget: map[faults.Kind]int{},
-	}
+	}}
 	if kind != "" {
 		c.Budget[kind], c.Most = 1, 1
 	}

@@ -1,4 +1,4 @@
-package reference
+package world
 
 import (
 	"cmp"
@@ -13,11 +13,11 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/sim/reference/programs"
+	"github.com/locklab/locklab/internal/sim/programs"
 )
 
 var (
-	randomLocks = flag.Int("seeds", 0, "how many random locks take random paths, and are searched with clients in any order; 0: a few, or some hundreds in full")
+	randomLocks = flag.Int("seeds", 0, "how many random locks take random paths; 0: a few, or some hundreds in full")
 	randomPaths = flag.Int("paths", 12, "how many paths each takes")
 )
 
@@ -45,7 +45,7 @@ func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 			require.False(t, verdict.CheckerFault, "seed %d, path %d, %s: %s", seed, path, text, verdict.Reason)
 			if slices.Contains(verdict.Names(), checker.Unreleasable) {
 				left++
-				require.Contains(t, suspects.names(), checker.Unreleasable, "seed %d, path %d, %s: %v", seed, path, text, verdict)
+				require.Contains(t, suspects.Names(), checker.Unreleasable, "seed %d, path %d, %s: %v", seed, path, text, verdict)
 			}
 		}
 	}
@@ -54,29 +54,27 @@ func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 }
 
 // wander makes choices by chance, and says what the checker and the search see in the history.
-func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, suspicions) {
+func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, Suspicions) {
 	t.Helper()
 	const longest = 150
-	s := newSearch(config, absolute)
-	s.locals.limits = true
-	defer s.locals.close()
-	world, err := s.begin()
+	s := newSpace(config, absolute, true)
+	defer s.Close()
+	at, err := s.Begin()
 	require.NoError(t, err)
-	at := place{row: s.rowOf(world)}
-	var suspects suspicions
+	var suspects Suspicions
+	var path []Choice
 	for range longest {
-		choices := s.choices(nil, &at.row)
+		choices := s.Choices(nil, &at)
 		if len(choices) == 0 {
 			break
 		}
 		chosen := choices[dice.IntN(len(choices))]
-		next, seen, err := s.step(&at.row, chosen)
+		next, seen, err := s.Make(&at, chosen)
 		require.NoError(t, err)
-		s.reached.links = append(s.reached.links, link{at.number, chosen})
-		at = place{row: next, number: int32(len(s.reached.links) - 1)}
+		path, at = append(path, chosen), next
 		suspects |= seen
 	}
-	events, err := s.record(s.path(at), false)
+	events, err := s.Record(path, false)
 	require.NoError(t, err)
 	return checker.Judge(events, checker.Options{}), suspects
 }

@@ -1,4 +1,4 @@
-package reference
+package world
 
 import (
 	"encoding/binary"
@@ -77,7 +77,7 @@ func (v server) passes(d int) server {
 
 // struck are the faults so far.
 type struck struct {
-	kinds [mostKinds]uint8 // by their place in search.kinds
+	kinds [mostKinds]uint8 // by their place in Space.kinds
 	all   int
 	hurts bool // one of them is neither a pause nor a long hold
 }
@@ -211,46 +211,46 @@ func (c *client) passes(d int, paused, busy bool) {
 	}
 }
 
-func (s *search) begin() (*world, error) {
-	w := &world{resource: server{model: s.fresh.Clone()}, monitor: newMonitor(), lease: ms(s.Lease), leaseless: s.Lock.Leaseless}
-	for i := range s.Clients {
-		at, err := s.locals.start(i)
+func (p *player) begin() (*world, error) {
+	w := &world{resource: server{model: p.fresh.Clone()}, monitor: newMonitor(), lease: ms(p.Lease), leaseless: p.Lock.Leaseless}
+	for i := range p.Clients {
+		at, err := p.locals.start(i)
 		if err != nil {
 			return nil, err
 		}
 		w.clients = append(w.clients, client{at: at, ends: never})
 	}
-	for range s.Servers {
-		w.servers = append(w.servers, server{model: s.fresh.Clone()})
+	for range p.Servers {
+		w.servers = append(w.servers, server{model: p.fresh.Clone()})
 	}
 	return w, nil
 }
 
 // plain is a client without what cannot matter any more.
-func (s *search) plain(c client, i int) client {
+func (p *player) plain(c client, i int) client {
 	c.ops = min(c.ops, 1)
-	c.begun = c.begun || s.Budget[faults.ClockAhead]+s.Budget[faults.ClockBehind] == 0
+	c.begun = c.begun || p.Budget[faults.ClockAhead]+p.Budget[faults.ClockBehind] == 0
 	for k := range c.travel {
 		c.travel[k].id = 0
 	}
 	if c.phase != releasing {
 		c.called, c.delayed = 0, false
 	}
-	if c.called = min(c.called, patience(ms(s.Lease))); c.delayed {
+	if c.called = min(c.called, patience(ms(p.Lease))); c.delayed {
 		c.called = 0
 	}
 	if !c.on {
 		c.ends = never
 	}
-	if !s.locals.limits || c.phase != acquiring && (!c.on || c.at.idle()) {
+	if !p.locals.limits || c.phase != acquiring && (!c.on || c.at.idle()) {
 		c.heard = 0
 	}
-	c.heard = min(c.heard, ms(s.Horizon))
+	c.heard = min(c.heard, ms(p.Horizon))
 	if holding <= c.phase && c.phase <= releasing {
 		c.tries = 0 // it begins anew with the next round
 	}
 	if c.phase == crashed || c.phase == finished && c.at.idle() && !c.unsure {
-		c = client{at: s.locals.starts[i], phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections}
+		c = client{at: p.locals.starts[i], phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections}
 	}
 	if !c.at.read {
 		c.age = 0

@@ -14,13 +14,14 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/explore"
-	"github.com/locklab/locklab/internal/sim/reference"
+	"github.com/locklab/locklab/internal/sim/search"
+	"github.com/locklab/locklab/internal/sim/world"
 )
 
 // Bounds are those of both searches.
 type Bounds struct {
 	Clients, Rounds, Faults int
-	// Tries, Grid and Horizon bound the reference search only; see reference.Config.
+	// Tries, Grid and Horizon bound the reference search only; see search.Config.
 	Tries         int
 	Grid, Horizon time.Duration
 	States        int // of each search
@@ -45,7 +46,7 @@ type Cell struct {
 	// Limits say what stopped a search before it was complete; empty: nothing did.
 	SlowLimit, FastLimit string
 	SlowStates, Tries    int
-	Result               *reference.Result
+	Result               *search.Result
 	Disputed             []explore.Dispute
 }
 
@@ -64,7 +65,7 @@ func Names() []checker.Name {
 func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cell, error) {
 	c := Cell{Lock: lock, Kind: kind, Tries: b.Tries, Slow: map[checker.Name]int{}, Fast: map[checker.Name]int{}}
 	config, fast := b.configs(lock, kind)
-	slow, err := reference.Search(ctx, config)
+	slow, err := search.Search(ctx, config)
 	if err != nil {
 		return c, err
 	}
@@ -91,7 +92,7 @@ func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cel
 }
 
 // configs are those of the reference search and of the explorer, for the same question.
-func (b *Bounds) configs(lock impls.Spec, kind faults.Kind) (reference.Config, explore.Config) {
+func (b *Bounds) configs(lock impls.Spec, kind faults.Kind) (search.Config, explore.Config) {
 	servers, budget, most := 1, map[faults.Kind]int{}, 0
 	if lock.Servers > 1 {
 		servers = min(lock.Servers, 3)
@@ -103,10 +104,10 @@ func (b *Bounds) configs(lock impls.Spec, kind faults.Kind) (reference.Config, e
 		budget[beside] = 1
 		most++
 	}
-	return reference.Config{
+	return search.Config{States: b.States, Config: world.Config{
 			Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Tries: b.Tries, Lease: explore.Lease, Skew: explore.UsualSkew,
-			Budget: budget, Most: most, Grid: b.Grid, Horizon: b.Horizon, States: b.States, ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
-		}, explore.Config{
+			Budget: budget, Most: most, Grid: b.Grid, Horizon: b.Horizon, ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
+		}}, explore.Config{
 			Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Budget: budget, MostFaults: most, States: b.States,
 			ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
 		}

@@ -1,4 +1,4 @@
-package reference
+package world
 
 import (
 	"slices"
@@ -8,11 +8,17 @@ import (
 	"github.com/locklab/locklab/internal/sim/service"
 )
 
-// suspicions is a set of anomalies, in the order of the checker's definitions. A monitor suspects more than there is, and never less: the
+// Suspicions is a set of anomalies, in the order of the checker's definitions. A monitor suspects more than there is, and never less: the
 // checker judges the whole history then.
-type suspicions uint32
+type Suspicions uint32
 
-func (s *suspicions) add(name checker.Name) {
+// Suspect suspects one.
+func Suspect(name checker.Name) (s Suspicions) {
+	s.add(name)
+	return s
+}
+
+func (s *Suspicions) add(name checker.Name) {
 	for i, d := range checker.Definitions() {
 		if d.Name == name {
 			*s |= 1 << i
@@ -20,7 +26,8 @@ func (s *suspicions) add(name checker.Name) {
 	}
 }
 
-func (s suspicions) names() []checker.Name {
+// Names lists them.
+func (s Suspicions) Names() []checker.Name {
 	var names []checker.Name
 	for i, d := range checker.Definitions() {
 		if s&(1<<i) != 0 {
@@ -48,9 +55,9 @@ type looks struct {
 	looked, changed, removed bool // by its release
 }
 
-// monitor is what suspicions need to know of what has happened.
+// monitor is what Suspicions need to know of what has happened.
 type monitor struct {
-	suspects   suspicions // since the last choice
+	suspects   Suspicions // since the last choice
 	owner      claim
 	challenger claim // it has replaced the owner's value, and has not been told yet
 	charges    charges

@@ -1,4 +1,4 @@
-package reference
+package world
 
 import (
 	"errors"
@@ -249,7 +249,7 @@ func (l *locals) sample(m, twin *moment) error {
 
 // life is a process that has been taken to a moment.
 type life struct {
-	*process.Process
+	process *process.Process
 	host  *host
 	clock int // what it showed when it was read last
 	at    int // the moment's number; 0: there is none yet
@@ -257,7 +257,7 @@ type life struct {
 
 func (v *life) end() {
 	if v.at != 0 {
-		v.Close()
+		v.process.Close()
 	}
 	*v = life{}
 }
@@ -295,7 +295,7 @@ func (l *locals) execute(m *moment, which int) error {
 
 // note takes down what a process waits for, and what it has reported and read.
 func (l *locals) note(m *moment, live *life) error {
-	m.waits, m.notices, m.busy, m.tokens = live.Waits(), live.Notices(), live.Busy(), live.host.tokens
+	m.waits, m.notices, m.busy, m.tokens = live.process.Waits(), live.process.Notices(), live.process.Busy(), live.host.tokens
 	m.reads, m.read = live.host.read, live.host.read || m.before != nil && m.before.read
 	asleep := func(w process.Wait) bool { return w.Kind == process.Sleep }
 	m.sleeps = m.before != nil && m.before.sleeps && !m.idle() || slices.ContainsFunc(m.waits, asleep)
@@ -318,21 +318,21 @@ func (l *locals) note(m *moment, live *life) error {
 // begin makes a new process, whose clock shows that.
 func (v *life) begin(l *locals, client, clock int) {
 	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}}
-	v.Process = process.New(v.host)
-	v.SendSources()
-	v.Rehearse() // the explorer watches for goroutines
-	v.Open("lock", l.spec, l.opts, l.servers)
+	v.process = process.New(v.host)
+	v.process.SendSources()
+	v.process.Rehearse() // the explorer watches for goroutines
+	v.process.Open("lock", l.spec, l.opts, l.servers)
 }
 
 // give gives the process what its client was given last.
 func (v *life) give(m *moment) error {
-	_ = v.Notices()
+	_ = v.process.Notices()
 	if m.given.kind == call {
-		m.main = v.Call("lock", m.given.op, operation(m.given.op, v.ResourceServer()))
+		m.main = v.process.Call("lock", m.given.op, operation(m.given.op, v.process.ResourceServer()))
 	} else {
-		v.Resume(m.given.task, process.Input{Replies: m.given.replies, Lost: m.given.kind == lost, Expired: m.given.kind == expired})
+		v.process.Resume(m.given.task, process.Input{Replies: m.given.replies, Lost: m.given.kind == lost, Expired: m.given.kind == expired})
 	}
-	return v.Err()
+	return v.process.Err()
 }
 
 // idle says whether nothing of the client is under way: no operation, and no task.
@@ -344,9 +344,9 @@ func (l *locals) declared(m *moment, v *life) error {
 	if l.undeclared || !m.idle() {
 		return nil
 	}
-	state, read, declares := v.StateFrom(duration(v.host.shown.clock))
+	state, read, declares := v.process.StateFrom(duration(v.host.shown.clock))
 	if !declares {
-		return v.Err()
+		return v.process.Err()
 	}
 	m.kept, m.read, m.reads = string(state), read, m.reads || read
 	if l.clocks == absolute && read {

@@ -1,8 +1,9 @@
-package reference
+package search
 
 import (
 	"cmp"
 	"context"
+	"flag"
 	"maps"
 	"testing"
 
@@ -13,7 +14,8 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/sim/reference/programs"
+	"github.com/locklab/locklab/internal/sim/programs"
+	"github.com/locklab/locklab/internal/sim/world"
 )
 
 // fewest are the fewest faults after which each anomaly was found.
@@ -32,18 +34,18 @@ func TestReductions(t *testing.T) {
 		lock    string
 		fault   faults.Kind
 		tries   int
-		without Unreduced
+		without world.Unreduced
 	}{
-		"order of clients":                {"setpx-lua", faults.Pause, 1, Unreduced{Apart: true}},
-		"order of clients, broken":        {"setpx-del", faults.Pause, 1, Unreduced{Apart: true}},
-		"order of clients, counts":        {"fenced", faults.Crash, 2, Unreduced{Apart: true}},
-		"declared state":                  {"setpx-lua", faults.Pause, 2, Unreduced{Undeclared: true}},
-		"declared state, reads the clock": {"getset", "", 3, Unreduced{Undeclared: true}},
-		"declared state, broken":          {"getset", faults.Crash, 2, Unreduced{Undeclared: true}},
-		"declared state with a time":      {"redlock", faults.Pause, 2, Unreduced{Undeclared: true}},
-		"differences":                     {"redlock", "", 2, Unreduced{Dated: true}},
-		"declared differences":            {"redlock", faults.Crash, 2, Unreduced{Undeclared: true, Dated: true}},
-		"all":                             {"fenced", "", 3, Unreduced{Apart: true, Undeclared: true}},
+		"order of clients":                {"setpx-lua", faults.Pause, 1, world.Unreduced{Apart: true}},
+		"order of clients, broken":        {"setpx-del", faults.Pause, 1, world.Unreduced{Apart: true}},
+		"order of clients, counts":        {"fenced", faults.Crash, 2, world.Unreduced{Apart: true}},
+		"declared state":                  {"setpx-lua", faults.Pause, 2, world.Unreduced{Undeclared: true}},
+		"declared state, reads the clock": {"getset", "", 3, world.Unreduced{Undeclared: true}},
+		"declared state, broken":          {"getset", faults.Crash, 2, world.Unreduced{Undeclared: true}},
+		"declared state with a time":      {"redlock", faults.Pause, 2, world.Unreduced{Undeclared: true}},
+		"differences":                     {"redlock", "", 2, world.Unreduced{Dated: true}},
+		"declared differences":            {"redlock", faults.Crash, 2, world.Unreduced{Undeclared: true, Dated: true}},
+		"all":                             {"fenced", "", 3, world.Unreduced{Apart: true, Undeclared: true}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -63,6 +65,8 @@ func TestReductions(t *testing.T) {
 		})
 	}
 }
+
+var randomLocks = flag.Int("seeds", 0, "how many random locks are searched with clients in any order; 0: a few, or a hundred in full")
 
 // The same of locks that nobody has thought of: they compare tokens for equality alone.
 func TestOrderOfRandomClients(t *testing.T) {

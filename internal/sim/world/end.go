@@ -1,0 +1,93 @@
+package world
+
+import (
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/timeline/ownership"
+)
+
+// Losses suspects that an update is lost in a state in which all clients have ended.
+func (s *Space) Losses(r *State) Suspicions {
+	if w := s.world(r); w.counter() < int64(w.monitor.acked) {
+		return Suspect(checker.LostUpdate)
+	}
+	return 0
+}
+
+// Ending is all of a state on which it depends whether the lock is stuck.
+func (r State) Ending() State {
+	r.monitor, r.resource, r.struck = 0, 0, 0
+	return r
+}
+
+// Stuck says whether the lock is stuck for a fresh client in a state in which all others have ended.
+func (s *Space) Stuck(r *State) (bool, error) { return s.player.stuck(s.world(r)) }
+
+// trialLength is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
+func (p *player) trialLength() int { return 2*ms(p.Lease) + ms(ownership.LeaseMargin(p.Lease)) }
+
+// stuck has a fresh client try again and again, beside those that were refused, and says whether none of them ever gets the lock.
+func (p *player) stuck(w *world) (bool, error) {
+	fresh := len(w.clients)
+	at, err := p.locals.start(fresh)
+	if err != nil {
+		return false, err
+	}
+	w.clients = append(w.clients, client{at: at, ends: never})
+	if p.recorder != nil {
+		p.recorder.trial = fresh
+		p.recorder.opens(fresh)
+	}
+	tried := make([]bool, fresh+1)
+	for end := p.trialLength() + 1; ; {
+		for i := range w.clients {
+			c := &w.clients[i]
+			if c.active() || c.phase == holding {
+				return false, nil
+			}
+			if c.phase == tired {
+				c.phase, c.tries = waiting, 0
+			}
+		}
+		o, there := p.first(w, tried)
+		switch {
+		case !there && end <= 0:
+			if p.recorder != nil {
+				p.recorder.closes(fresh, history.OpAcquire, history.Answer{Outcome: history.No})
+			}
+			return true, nil
+		case !there:
+			o = p.later(w, end)
+			end -= int(o.time)
+			clear(tried)
+		case o.kind == calls:
+			tried[o.client] = true
+		}
+		if err := p.make(w, o); err != nil {
+			return false, err
+		}
+	}
+}
+
+// first is the first step that a client can make; none tries twice at the same time.
+func (p *player) first(w *world, tried []bool) (Choice, bool) {
+	for i := range w.clients {
+		for _, o := range p.ofClient(nil, &w.clients[i], i) {
+			if o.kind != calls || !tried[i] {
+				return o, true
+			}
+		}
+	}
+	return Choice{}, false
+}
+
+// later lets time pass until the next try, or until a wait ends before it.
+func (p *player) later(w *world, end int) Choice {
+	next := min(ms(p.Grid), end)
+	for i := range w.clients {
+		for _, d := range w.clients[i].due {
+			next = min(next, max(d.at, 1))
+		}
+	}
+	return Choice{kind: passes, time: int32(next)}
+}

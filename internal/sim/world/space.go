@@ -1,0 +1,144 @@
+// Package world is the model that a search goes through: what clients of a lock, its servers and time may do next, and what comes of it. A
+// state is a row of parts: clients, servers, and what suspicions need to know. A client is all that it was given since its lock declared what
+// it keeps (impls.Stateful); nothing else is concluded about what a lock remembers. A step is made once for all states that are alike in what
+// it reads. No order of steps is left out, refused tries are repeated whether anything has changed or not, and a lock that reads clocks meets
+// a grid of times. Clients count as one only if the lock's card says that tokens are compared for equality alone. Config.Without switches
+// these reductions off.
+//
+// It owns states and choices, and plain definitions of what looks wrong. Whether it is, the checker says of the whole history. It must not
+// know in which order states are searched.
+package world
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sim/redis"
+)
+
+// Config says what may happen.
+type Config struct {
+	Lock    impls.Spec
+	Clients int
+	Rounds  int // acquire, work, release: how often each client does all three
+	Servers int
+	Tries   int // how often a client tries in a round, at most
+	// ReleaseAgain: after a release of unknown outcome a client may release once more, until it acquires again.
+	ReleaseAgain bool
+	Lease        time.Duration
+	Skew         time.Duration // by which a wrong clock is wrong
+	// ClockRate is at which rate a slow clock runs, and a fast one as many times too fast; 0: wrong clocks are off by Skew.
+	ClockRate float64
+	Budget    map[faults.Kind]int
+	Most      int // faults altogether
+	// Grid is the time from one instant at which something may happen to the next, beside the ends of waits and leases and a millisecond
+	// before and after these, if the lock reads clocks. Horizon is when time ends for a lock that reads them, or sleeps: counted from the
+	// beginning or, if only differences matter, from the latest reading, and from when it began what sleeps.
+	Grid, Horizon time.Duration
+	Without       Unreduced
+}
+
+// Unreduced switches off what makes states fewer, for tests: the answers are the same.
+type Unreduced struct {
+	Apart      bool // clients are told apart that differ by their tokens only
+	Undeclared bool // two pasts are told apart after which the lock declares that it keeps the same
+	Dated      bool // it counts what a clock shows, also where only differences matter
+}
+
+// Space is the states of a lock within bounds, and what is known of them. It is used by one goroutine.
+type Space struct {
+	Config
+	player  player
+	parts   parts
+	scratch struct { // what is used again
+		text  []byte
+		list  []Choice
+		times []int
+	}
+}
+
+// New makes a space of which nothing is known. It is to be closed.
+func New(config Config) (*Space, error) {
+	if config.Clients >= mostClients || config.Servers > mostServers {
+		return nil, fmt.Errorf("%d clients and %d servers: a state has room for %d and %d", config.Clients, config.Servers, mostClients-1, mostServers)
+	}
+	config.Servers = max(config.Servers, 1)
+	return newSpace(config, unread, false), nil
+}
+
+func newSpace(config Config, clocks clocks, limits bool) *Space {
+	s := &Space{Config: config, player: player{Config: config, fresh: redis.New()}, parts: newParts(config)}
+	s.player.locals = locals{
+		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
+		starts: map[int]*moment{}, rests: map[string]*moment{},
+	}
+	for kind, n := range config.Budget {
+		if n > 0 {
+			s.player.kinds = append(s.player.kinds, kind)
+		}
+	}
+	slices.Sort(s.player.kinds)
+	return s
+}
+
+// Again is the space to begin again with after an error that says that more has to be known of the lock; nil: the error says something else.
+func (s *Space) Again(err error) *Space {
+	clocks, limits := s.player.locals.clocks, s.player.locals.limits
+	switch {
+	case errors.Is(err, errLimits):
+		limits = true
+	case errors.Is(err, errReads) && s.player.differ():
+		clocks = differences
+	case errors.Is(err, errReads), errors.Is(err, errAbsolute):
+		clocks = absolute
+	default:
+		return nil
+	}
+	return newSpace(s.Config, clocks, limits)
+}
+
+// Close ends the processes of clients.
+func (s *Space) Close() { s.player.locals.close() }
+
+// Runs is how often the lock's code was run from its beginning, and Clocks says whether it reads clocks.
+func (s *Space) Runs() int { return s.player.locals.count }
+
+func (s *Space) Clocks() bool { return s.player.locals.clocks != unread }
+
+// differ says whether the clocks of clients are right, so that only differences between what they show may matter.
+func (p *player) differ() bool {
+	clocks := []faults.Kind{faults.ClockAhead, faults.ClockBehind, faults.StepAhead, faults.StepBack}
+	return p.ClockRate == 0 && !p.Without.Dated && !slices.ContainsFunc(clocks, func(k faults.Kind) bool { return p.place(k) >= 0 })
+}
+
+// Begin is the state in which no client has done anything.
+func (s *Space) Begin() (State, error) {
+	w, err := s.player.begin()
+	if err != nil {
+		return State{}, err
+	}
+	return s.rowOf(w), nil
+}
+
+// Spent is how many faults have struck.
+func (s *Space) Spent(r *State) int { return s.parts.strucks.list[r.struck].all }
+
+// Ended says whether no client will do anything any more unless time passes.
+func (s *Space) Ended(r *State) bool {
+	for i := range s.Clients {
+		if !s.parts.clients.list[r.clients[i]].over {
+			return false
+		}
+	}
+	return true
+}
+
+// Record is the history of a sequence of choices. A trial is one in which a fresh client tries at the end.
+func (s *Space) Record(path []Choice, trial bool) ([]history.Event, error) {
+	return s.player.record(path, trial)
+}
