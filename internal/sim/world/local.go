@@ -250,9 +250,9 @@ func (l *locals) sample(m, twin *moment) error {
 // life is a process that has been taken to a moment.
 type life struct {
 	process *process.Process
-	host  *host
-	clock int // what it showed when it was read last
-	at    int // the moment's number; 0: there is none yet
+	host    *host
+	clock   int // what it showed when it was read last
+	at      int // the moment's number; 0: there is none yet
 }
 
 func (v *life) end() {

@@ -62,6 +62,16 @@ type Space struct {
 	}
 }
 
+// player makes choices in a world.
+type player struct {
+	Config
+	kinds    []faults.Kind // that may strike
+	locals   locals
+	fresh    *redis.Server // that no server is: those at the beginning are copies
+	hashes   bool          // the lock names scripts by their hashes, so it matters which ones a server has
+	recorder *recorder     // nil, unless a sequence is made again for its history
+}
+
 // New makes a space of which nothing is known. It is to be closed.
 func New(config Config) (*Space, error) {
 	if config.Clients >= mostClients || config.Servers > mostServers {

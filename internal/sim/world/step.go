@@ -17,16 +17,6 @@ import (
 // errWait: no server of this model publishes, and no task waits for another's end for long.
 var errWait = errors.New("the lock waits for something that the search does not have")
 
-// player makes choices in a world.
-type player struct {
-	Config
-	kinds    []faults.Kind // that may strike
-	locals   locals
-	fresh    *redis.Server // that no server is: those at the beginning are copies
-	hashes   bool          // the lock names scripts by their hashes, so it matters which ones a server has
-	recorder *recorder     // nil, unless a sequence is made again for its history
-}
-
 // make makes a choice.
 func (p *player) make(w *world, o Choice) error {
 	p.recorder.choice(w, o)
