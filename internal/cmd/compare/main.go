@@ -168,7 +168,7 @@ func history(w io.Writer, c *cell, name checker.Name) {
 	if c.Result == nil {
 		return
 	}
-	for _, e := range c.Result.Found[name].Events {
+	for _, e := range c.Result.All[name].Events {
 		fmt.Fprintf(w, "%v kind %d %s op %d id %d outcome %d", e.At, e.Kind, e.Client, e.Op, e.ID, e.Outcome)
 		if q := e.Command(); q != nil {
 			fmt.Fprintf(w, " %s %v: %s %v", q.Server, q.Args, q.Reply, q.Changes)

@@ -15,7 +15,6 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/search"
-	"github.com/locklab/locklab/internal/sim/world"
 )
 
 // Bounds are those of both searches.
@@ -70,8 +69,8 @@ func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cel
 		return c, err
 	}
 	c.Result, c.SlowLimit, c.SlowStates = slow, slow.Limit, slow.States
-	for name, f := range slow.Found {
-		c.Slow[name] = f.Faults
+	for name, f := range slow.All {
+		c.Slow[name] = len(f.Faults)
 	}
 	var rest []checker.Name
 	for _, name := range Names() {
@@ -104,10 +103,10 @@ func (b *Bounds) configs(lock impls.Spec, kind faults.Kind) (search.Config, expl
 		budget[beside] = 1
 		most++
 	}
-	return search.Config{States: b.States, Config: world.Config{
-			Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Tries: b.Tries, Lease: explore.Lease, Skew: explore.UsualSkew,
-			Budget: budget, Most: most, Grid: b.Grid, Horizon: b.Horizon, ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
-		}}, explore.Config{
+	return search.Config{
+			Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Tries: b.Tries, ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
+			Budget: budget, MostFaults: most, States: b.States, Settled: search.Settled{On: true, Grid: b.Grid, Horizon: b.Horizon},
+		}, explore.Config{
 			Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Budget: budget, MostFaults: most, States: b.States,
 			ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
 		}

@@ -21,8 +21,8 @@ import (
 // fewest are the fewest faults after which each anomaly was found.
 func fewest(r *Result) map[checker.Name]int {
 	found := map[checker.Name]int{}
-	for name, f := range r.Found {
-		found[name] = f.Faults
+	for name, f := range r.All {
+		found[name] = len(f.Faults)
 	}
 	return found
 }

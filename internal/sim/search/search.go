@@ -1,59 +1,35 @@
 // Package search goes through the states of a lock within bounds, those after the fewest faults first, and of these those after the fewest
-// steps: the first sequence that shows an anomaly is a smallest one. Config.Every goes through every sequence of choices.
+// steps: the first counterexample is a smallest one. The lock's own code runs; the search chooses everything around it: which client or server
+// goes next, which message is lost, how time passes.
 //
-// It owns the order of the search, and what it has come by. It must not know what may happen, nor what is wrong: internal/sim/world says what
-// may, and the checker judges the whole history.
+// It owns the order of the search, its limits, and what it has come by. It must not know what may happen, nor what is wrong:
+// internal/sim/world says what may, and the checker judges the whole history. Nor must it know how a trace is shown.
 package search
 
 import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
+	"unsafe"
 
-	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/world"
 )
 
-// Config says what to search, and within which bounds.
-type Config struct {
-	world.Config
-	// States is how many states may be found; 0: any number.
-	States int
-	// Every goes through every sequence of choices, also where another one has led to exactly the same state.
-	Every bool
-}
-
-// Result is what came of a search.
-type Result struct {
-	Found  map[checker.Name]Finding
-	States int
-	Runs   int    // of the lock's code, from its beginning
-	Limit  string // what stopped the search before it was complete; empty: nothing did
-	// Dismissed is how often something looked wrong, by anomaly, and the checker said that it was not.
-	Dismissed map[checker.Name]int
-	Clocks    bool // the lock reads clocks
-}
-
-// Finding is a sequence of choices that shows an anomaly.
-type Finding struct {
-	Faults, Steps int
-	Events        []history.Event
-}
-
-// mostDismissed is how often the checker is asked about one anomaly in vain.
-const mostDismissed = 2000
-
-// search is one search.
+// search is one search. It is used by one goroutine.
 type search struct {
 	Config
 	space   *world.Space
 	result  Result
+	found   findings
 	waiting [][][]place // to be expanded, by faults and steps
 	links   []link      // by number; the first is the beginning
 	seen    fingerprints
 	ends    map[world.State]bool // whether the lock is stuck in the end
 	choices []world.Choice       // used again
+	began   time.Time
 }
 
 // link is the last choice of a sequence, and where the sequence before it ends.
@@ -69,57 +45,119 @@ type place struct {
 	steps  int32
 }
 
-// Search searches.
+// undeclaredStates bound the search of a lock that does not declare what a search needs, which has many states and shows nothing in the end.
+const undeclaredStates = 100_000
+
+// Search searches. The error is of a lock that cannot be searched, or of the context.
 func Search(ctx context.Context, config Config) (*Result, error) {
-	space, err := world.New(config.Config)
+	if err := config.checkService(); err != nil {
+		return nil, err
+	}
+	space, err := world.New(config.model())
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	for {
 		s := newSearch(config, space)
+		s.began = began
 		err := s.all(ctx)
 		space.Close()
 		if again := space.Again(err); again != nil {
 			space = again
 			continue
 		}
-		s.result.Runs, s.result.Clocks = space.Runs(), space.Clocks()
-		return &s.result, err
+		if err != nil {
+			return nil, err
+		}
+		s.finish()
+		return &s.result, nil
 	}
 }
 
 func newSearch(config Config, space *world.Space) *search {
 	s := &search{Config: config, space: space, links: make([]link, 1), seen: newFingerprints(), ends: map[world.State]bool{}}
-	s.result.Found, s.result.Dismissed = map[checker.Name]Finding{}, map[checker.Name]int{}
+	s.found = newFindings(config)
 	return s
 }
 
-// all expands every state: those after the fewest faults first, and of these those after the fewest steps.
+// all expands every state: those after the fewest faults first, and of these those after the fewest steps. It ends where what was found
+// cannot be smaller any more.
 func (s *search) all(ctx context.Context) error {
 	first, err := s.space.Begin()
 	if err != nil {
 		return err
 	}
-	s.waiting = make([][][]place, s.Most+1)
+	if s.undeclared() != "" && s.States == 0 {
+		s.States = undeclaredStates
+	}
+	s.waiting = make([][][]place, s.MostFaults+1)
 	s.await(place{state: first})
 	for spent := range s.waiting {
 		for steps := 0; steps < len(s.waiting[spent]); steps++ {
-			for _, at := range s.waiting[spent][steps] {
-				if s.result.States++; s.States > 0 && s.result.States > s.States {
-					s.result.Limit = fmt.Sprintf("%d states", s.States)
-					return nil
-				}
-				if s.result.States%1024 == 0 && ctx.Err() != nil {
-					return ctx.Err()
-				}
-				if err := s.expand(at); err != nil {
-					return err
-				}
+			s.result.Faults, s.result.Steps = spent, steps
+			if s.found.enough(spent, steps+1) {
+				return nil
+			}
+			if err := s.level(ctx, s.waiting[spent][steps]); err != nil || s.result.Limit != "" {
+				return err
 			}
 			s.waiting[spent][steps] = nil
 		}
+		if s.found.enough(spent+1, 0) {
+			return nil
+		}
 	}
 	return nil
+}
+
+// level expands the states after so many faults and steps.
+func (s *search) level(ctx context.Context, places []place) error {
+	for _, at := range places {
+		s.result.States++
+		s.result.Frontier--
+		if s.result.States%1024 == 0 {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			s.report()
+		}
+		if s.stopped() {
+			return nil
+		}
+		if err := s.expand(at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report says how far the search has come.
+func (s *search) report() {
+	p := &s.result.Progress
+	p.Took, p.Memory = time.Since(s.began), s.memory()
+	if s.Config.Progress != nil {
+		s.Config.Progress(*p)
+	}
+	switch {
+	case s.Memory > 0 && p.Memory >= s.Memory:
+		s.result.Limit = fmt.Sprintf("%d MiB", s.Memory>>20)
+	case s.Time > 0 && p.Took >= s.Time:
+		s.result.Limit = s.Time.String()
+	}
+}
+
+// stopped says whether a limit has been reached.
+func (s *search) stopped() bool {
+	if s.States > 0 && s.result.States > s.States && s.result.Limit == "" {
+		s.result.Limit = fmt.Sprintf("%d states", s.States)
+	}
+	return s.result.Limit != ""
+}
+
+// memory is how much of it the search has taken, as far as it grows.
+func (s *search) memory() int {
+	return cap(s.links)*int(unsafe.Sizeof(link{})) + s.seen.bytes() + s.result.Frontier*int(unsafe.Sizeof(place{})) + s.space.Bytes()
 }
 
 // await has a state be expanded in its turn.
@@ -129,6 +167,8 @@ func (s *search) await(at place) {
 		*by = append(*by, nil)
 	}
 	(*by)[at.steps] = append((*by)[at.steps], at)
+	s.result.Frontier++
+	s.result.Longest = max(s.result.Longest, int(at.steps))
 }
 
 // expand makes every choice that there is in a state.
@@ -141,10 +181,11 @@ func (s *search) expand(at place) error {
 		}
 		to := place{state: next, number: int32(len(s.links)), steps: at.steps + 1}
 		s.links = append(s.links, link{at.number, o})
-		if err := s.ask(to, suspects, false); err != nil {
+		broken, err := s.ask(to, suspects, false)
+		if err != nil {
 			return err
 		}
-		if !s.Every && !s.seen.add(s.space.Same(&next)) {
+		if broken || !s.Every && !s.seen.add(s.space.Same(&next)) {
 			s.links = s.links[:to.number]
 			continue
 		}
@@ -156,26 +197,6 @@ func (s *search) expand(at place) error {
 	return nil
 }
 
-// judgeEnd judges what is left when all clients have ended: the data must be right, and a fresh client must get the lock.
-func (s *search) judgeEnd(at place) error {
-	if err := s.ask(at, s.space.Losses(&at.state), false); err != nil {
-		return err
-	}
-	key := at.state.Ending()
-	stuck, known := s.ends[key]
-	if !known {
-		var err error
-		if stuck, err = s.space.Stuck(&at.state); err != nil {
-			return err
-		}
-		s.ends[key] = stuck
-	}
-	if !stuck {
-		return nil
-	}
-	return s.ask(at, world.Suspect(checker.StuckLock), true)
-}
-
 // path are the choices that lead to a place.
 func (s *search) path(at place) (path []world.Choice) {
 	for n := at.number; n != 0; n = s.links[n].before {
@@ -185,43 +206,59 @@ func (s *search) path(at place) (path []world.Choice) {
 	return path
 }
 
-// ask has the checker judge the history that leads to a place, if it looks as if it showed something that is not known yet.
-func (s *search) ask(at place, suspects world.Suspicions, trial bool) error {
-	if suspects == 0 {
-		return nil
+// finish concludes.
+func (s *search) finish() {
+	r := &s.result
+	s.report()
+	s.found.conclude(r)
+	r.Runs, r.Idle, r.Tries = s.space.Runs(), s.space.Idle(), s.space.Tries
+	r.Symmetric, r.Sessions, r.Horizon = s.space.Symmetric(), s.Lock.Needs == impls.OneZooKeeper, s.space.Beyond()
+	r.Coverage, r.Unnamed, r.Uncalled = s.space.Coverage(), s.space.Unnamed(), s.space.Uncalled()
+	if r.Found == nil {
+		r.Doubt = s.doubt()
 	}
-	spent := s.space.Spent(&at.state)
-	var open []checker.Name
-	for _, name := range suspects.Names() {
-		found, known := s.result.Found[name]
-		if (!known || found.Faults > spent) && s.result.Dismissed[name] < mostDismissed {
-			open = append(open, name)
-		}
+	if r.Found != nil {
+		r.Limit = ""
 	}
-	if len(open) == 0 {
-		return nil
+}
+
+// What keeps a search from showing that a lock holds that does not declare it: its code may keep what the search does not see, ask a clock that is not its
+// Env's, or go by more of its tokens than that they are different.
+const (
+	undeclaredState  = "it declares no State (impls.Stateful), so nothing says that its code keeps the contract of Env; declare it, or search its schedules"
+	undeclaredTokens = "its card does not say that it compares tokens for equality alone (EqualTokens); declare it, or search its schedules"
+)
+
+// undeclared says what a lock does not declare; empty: it declares all that a search needs to show that it holds.
+func (s *search) undeclared() string {
+	switch {
+	case !s.space.Declares():
+		return undeclaredState
+	case !s.Lock.EqualTokens:
+		return undeclaredTokens
 	}
-	events, err := s.space.Record(s.path(at), trial)
-	if err != nil {
-		return err
+	return ""
+}
+
+// doubt says why a search that has found nothing does not show that the lock holds; empty: it does, or a limit has stopped it.
+func (s *search) doubt() string {
+	if doubt := s.undeclared(); doubt != "" || s.result.Limit != "" {
+		return doubt
 	}
-	verdict := checker.Judge(events, checker.Options{})
-	if verdict.CheckerFault {
-		return fmt.Errorf("the judges disagree: %s", verdict.Reason)
+	if noticed := s.space.Noticed(); noticed != "" {
+		return noticed
 	}
-	seen := verdict.Names()
-	for _, name := range open {
-		if !slices.Contains(seen, name) {
-			s.result.Dismissed[name]++
-		}
+	if s.found.blocked {
+		return "a client that came last did not get the lock, and the history does not show that it is stuck"
 	}
-	for _, name := range seen {
-		if trial && name != checker.StuckLock {
-			continue // there is a client more
-		}
-		if found, known := s.result.Found[name]; !known || found.Faults > spent {
-			s.result.Found[name] = Finding{Faults: spent, Steps: int(at.steps), Events: events}
-		}
+	return ""
+}
+
+// struck says which kinds of faults an excuse may be for. To wait for what is lost takes as long as a long hold.
+func (s *search) struck(at place, path []world.Choice) []faults.Kind {
+	struck := s.space.Struck(&at.state)
+	if world.Waited(path) && !slices.Contains(struck, faults.LongHold) {
+		struck = append(struck, faults.LongHold)
 	}
-	return nil
+	return struck
 }

@@ -37,6 +37,9 @@ func (f *fingerprints) add(r world.State) bool {
 	return true
 }
 
+// bytes is how much memory it takes.
+func (f *fingerprints) bytes() int { return len(f.slots) * 16 }
+
 // slot is where a fingerprint is, or belongs.
 func (f *fingerprints) slot(print [2]uint64) *[2]uint64 {
 	for i := print[0]; ; i++ {

@@ -38,6 +38,7 @@ type Choice struct {
 	fault  uint8 // by its place in Space.kinds
 	unseen bool  // it is a loss, and the client waits on
 	again  bool  // it is a call: of a release once more
+	clock  bool  // it is time that passes, and nothing ends then: a client may read its clock
 }
 
 // next is the operation that a client calls next; none: it has nothing to call.
@@ -273,21 +274,28 @@ func (s *Space) ofTime(list []Choice, r *State) []Choice {
 			continue
 		}
 		for _, t := range s.instants(r, o.paused) {
-			o.time = int32(t)
+			o.time, o.clock = int32(t.at), t.clock
 			list = append(list, o)
 		}
 	}
 	return list
 }
 
+// instant is a time that may pass. clock: nothing ends then, but a client may read its clock.
+type instant struct {
+	at    int
+	clock bool
+}
+
 // instants are the times that may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, no time
 // passes, unless clocks drift. A lock that reads clocks sees more: quarters of a lease since it did, or since the beginning.
-func (s *Space) instants(r *State, paused uint8) []int {
-	limit, coming := s.limit(r, paused), false
+func (s *Space) instants(r *State, paused uint8) []instant {
+	limit, horizon := s.limit(r, paused)
+	coming := false
 	list := s.scratch.times[:0]
 	add := func(t int) {
 		if t > 0 {
-			list, coming = append(list, t), true
+			list, coming = append(list, instant{at: t}), true
 		}
 	}
 	for i := range s.Clients {
@@ -306,8 +314,10 @@ func (s *Space) instants(r *State, paused uint8) []int {
 		around(add, end)
 	}
 	grid := func(since int) {
-		for t := ms(s.Grid); coming && t-since <= limit; t += ms(s.Grid) {
-			add(t - since)
+		for t := ms(s.Grid); coming && t-since <= min(limit, horizon); t += ms(s.Grid) {
+			if t > since {
+				list = append(list, instant{t - since, true})
+			}
 		}
 	}
 	if s.player.locals.clocks == absolute {
@@ -318,20 +328,32 @@ func (s *Space) instants(r *State, paused uint8) []int {
 			grid(c.age)
 		}
 	}
-	slices.Sort(list)
+	slices.SortFunc(list, func(a, b instant) int {
+		switch {
+		case a.at != b.at:
+			return a.at - b.at
+		case a.clock == b.clock:
+			return 0
+		case a.clock:
+			return 1
+		}
+		return -1
+	})
 	s.scratch.times = list
-	list = slices.Compact(list)
-	for len(list) > 0 && list[len(list)-1] > limit {
+	list = slices.CompactFunc(list, func(a, b instant) bool { return a.at == b.at })
+	for len(list) > 0 && list[len(list)-1].at > min(limit, horizon) {
+		s.beyond = s.beyond || list[len(list)-1].at <= limit
 		list = list[:len(list)-1]
 	}
 	return list
 }
 
-// limit is how much time may pass: until a client that is not paused waits no more, or until the horizon of one that reads clocks, or sleeps.
-func (s *Space) limit(r *State, paused uint8) int {
-	limit, horizon := never, ms(s.Horizon)
+// limit is how much time may pass: until a client that is not paused waits no more; and until the horizon of one that reads clocks, or sleeps.
+func (s *Space) limit(r *State, paused uint8) (limit, horizon int) {
+	limit, horizon = never, never
+	end := ms(s.Horizon)
 	if s.player.locals.clocks == absolute {
-		limit = horizon - int(r.now)
+		horizon = end - int(r.now)
 	}
 	for i := range s.Clients {
 		p := &s.parts.clients.list[r.clients[i]]
@@ -339,13 +361,13 @@ func (s *Space) limit(r *State, paused uint8) int {
 			limit = min(limit, p.due)
 		}
 		if p.c.at.sleeps {
-			limit = min(limit, horizon-p.c.slept)
+			horizon = min(horizon, end-p.c.slept)
 		}
 		if s.player.locals.clocks == differences {
-			limit = min(limit, horizon-p.c.age)
+			horizon = min(horizon, end-p.c.age)
 		}
 	}
-	return limit
+	return limit, horizon
 }
 
 // around adds an end, a moment before it and one after, and the last one at which a lease certainly runs.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/sim/trace"
 )
 
 // What a clock shows, and how long it takes to, at both rates. A history says the rate in the words that its readers know.
@@ -22,13 +23,12 @@ func TestRatesOfClocks(t *testing.T) {
 		faults.Pause:       {301, 301, 301 * time.Millisecond, 1},
 	} {
 		var c wrongClocks
-		r := recorder{player: &player{Config: Config{ClockRate: .5}}}
 		if kind != faults.Pause {
 			c.drift(.5, kind)
 		}
 		assert.Equal(t, want.shows, c.shows(301))
 		assert.Equal(t, want.takes, c.takes(301*time.Millisecond))
 		assert.Equal(t, want.lasts, c.lasts(301*time.Millisecond))
-		assert.InDelta(t, want.rate, faults.ClockRate(r.drift(kind)), 0)
+		assert.InDelta(t, want.rate, faults.ClockRate((&trace.Trace{ClockRate: .5}).Meaning(trace.Step{Fault: kind})), 0)
 	}
 }

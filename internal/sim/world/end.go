@@ -36,6 +36,7 @@ func (p *player) stuck(w *world) (bool, error) {
 	w.clients = append(w.clients, client{at: at, ends: never})
 	if p.recorder != nil {
 		p.recorder.trial = fresh
+		p.recorder.trace.Clients++
 		p.recorder.opens(fresh)
 	}
 	tried := make([]bool, fresh+1)

@@ -114,6 +114,10 @@ type locals struct {
 	servers    int
 	clocks     clocks
 	undeclared bool // what the lock declares is not asked for
+	declares   bool // the lock says what it keeps
+	deadline   bool // it has asked for the deadline of its context
+	late       bool // it has asked whether a time-out of its own is over for which nothing waits
+	sites      bool // see Config.Sites
 	limits     bool // the lock limits its holds
 	count      int
 	starts     map[int]*moment
@@ -131,8 +135,11 @@ func (l *locals) close() {
 type host struct {
 	client, tokens int
 	shown          reading
-	read           bool
+	read, sites    bool
 }
+
+// NotesSites says whether each wait says which lines of the lock's code wait.
+func (h *host) NotesSites() bool { return h.sites }
 
 func (h *host) Now() time.Time {
 	h.read = true
@@ -151,7 +158,7 @@ func (h *host) Token() string {
 }
 
 // token is one of a client.
-func token(client int, number string) string { return fmt.Sprintf("C%d-%s", client+1, number) }
+func token(client int, number string) string { return fmt.Sprintf("C%d#%s", client+1, number) }
 
 // start is a client that has not done anything.
 func (l *locals) start(client int) (*moment, error) {
@@ -298,6 +305,7 @@ func (l *locals) note(m *moment, live *life) error {
 	m.waits, m.notices, m.busy, m.tokens = live.process.Waits(), live.process.Notices(), live.process.Busy(), live.host.tokens
 	m.reads, m.read = live.host.read, live.host.read || m.before != nil && m.before.read
 	asleep := func(w process.Wait) bool { return w.Kind == process.Sleep }
+	l.deadline, l.late = l.deadline || live.process.AskedDeadline(), l.late || live.process.AskedLate()
 	m.sleeps = m.before != nil && m.before.sleeps && !m.idle() || slices.ContainsFunc(m.waits, asleep)
 	if err := l.declared(m, live); err != nil {
 		return err
@@ -317,7 +325,7 @@ func (l *locals) note(m *moment, live *life) error {
 
 // begin makes a new process, whose clock shows that.
 func (v *life) begin(l *locals, client, clock int) {
-	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}}
+	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}, sites: l.sites}
 	v.process = process.New(v.host)
 	v.process.SendSources()
 	v.process.Rehearse() // the explorer watches for goroutines
@@ -345,6 +353,7 @@ func (l *locals) declared(m *moment, v *life) error {
 		return nil
 	}
 	state, read, declares := v.process.StateFrom(duration(v.host.shown.clock))
+	l.declares = l.declares || declares
 	if !declares {
 		return v.process.Err()
 	}

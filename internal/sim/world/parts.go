@@ -1,20 +1,23 @@
 package world
 
 import (
+	"unsafe"
+
 	"github.com/locklab/locklab/faults"
 )
 
 // What a state has room for.
 const (
-	mostClients = 5 // one of them comes when the others have ended
-	mostServers = 5
+	MostClients = 4
+	MostServers = 5
+	mostClients = MostClients + 1 // one comes when the others have ended
 	mostKinds   = 16
 )
 
 // State is the numbers of its parts, each of which is known once.
 type State struct {
-	clients                   [mostClients - 1]int32
-	servers                   [mostServers]int32
+	clients                   [MostClients]int32
+	servers                   [MostServers]int32
 	resource, monitor, struck int32
 	now                       int32 // if it matters what a clock shows
 }
@@ -48,6 +51,7 @@ type parts struct {
 	aged     struct{ clients, servers map[passing]int32 }
 	orders   []*order
 	names    map[any]int32 // what parts are called under orders
+	bytes    int           // about what they take
 }
 
 func newParts(config Config) parts {
@@ -144,6 +148,7 @@ func (s *Space) clientOf(c client, i int) int32 {
 	if c.on {
 		p.seen |= 2
 	}
+	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.clients.add(string(s.scratch.text), p)
 }
 
@@ -156,6 +161,7 @@ func (s *Space) serverOf(v server) int32 {
 	for _, left := range v.model.Expiries() {
 		around(func(t int) { p.times = append(p.times, t) }, ms(left))
 	}
+	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.servers.add(string(s.scratch.text), p)
 }
 
@@ -220,6 +226,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 			key.now = 1 + r.now
 		}
 		s.parts.effects[key] = e
+		s.parts.bytes += int(unsafe.Sizeof(key) + unsafe.Sizeof(e))
 	}
 	if next.clients[i], next.monitor = e.client, e.monitor; server != nil {
 		*server = e.server

@@ -74,7 +74,7 @@ func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, Susp
 		path, at = append(path, chosen), next
 		suspects |= seen
 	}
-	events, err := s.Record(path, false)
+	record, err := s.Record(path, false)
 	require.NoError(t, err)
-	return checker.Judge(events, checker.Options{}), suspects
+	return record.Trace.Verdict, suspects
 }

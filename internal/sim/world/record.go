@@ -5,36 +5,56 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/service"
+	"github.com/locklab/locklab/internal/sim/trace"
 )
 
-// recorder writes the history of a sequence of choices while it is made again. A nil one writes nothing.
+// Record is a sequence of choices as a trace. From has how many of its events, and how many of its steps, come before each choice; Opened is how
+// many events come before all: those of clients that open the lock.
+type Record struct {
+	Trace  *trace.Trace
+	From   [][2]int
+	Opened int
+	Trial  [2]int // how many come before a fresh client tries
+}
+
+// Record makes choices again, and records them. A trial is one in which a fresh client tries at the end.
+func (s *Space) Record(path []Choice, trial bool) (*Record, error) {
+	record, err := s.player.record(path, trial)
+	if err != nil {
+		return nil, err
+	}
+	record.Trace.Verdict = checker.Judge(record.Trace.Events, checker.Options{})
+	return record, nil
+}
+
+// recorder records a sequence of choices while it is made again. A nil one records nothing.
 type recorder struct {
 	player *player
+	trace  *trace.Trace
 	now    time.Duration
-	events []history.Event
 	ids    map[operationOf]int64 // operations of clients, as the history numbers them
 	open   []int64               // of each client: the operation under way; 0: none
 	ops    []history.Op
-	trial  int // the client whose acquire is one with many tries; negative: none
+	kept   []string // of each client: what its lock had declared when that was called
+	trial  int      // the client whose acquire is one with many tries; negative: none
 }
 
 // operationOf is an operation of a client, by its number.
 type operationOf struct{ client, number int }
 
-// began is when a history begins.
-const began = time.Second
-
 // asked is the time between two state probes. This model needs none.
 const asked = time.Microsecond
 
-// record is the history of a sequence of choices. A trial is one in which a fresh client tries at the end.
-func (p *player) record(path []Choice, trial bool) ([]history.Event, error) {
-	r := &recorder{player: p, now: began, ids: map[operationOf]int64{}, trial: -1}
+func (p *player) record(path []Choice, trial bool) (*Record, error) {
+	r := &recorder{player: p, now: trace.Start, ids: map[operationOf]int64{}, trial: -1, trace: &trace.Trace{
+		Lock: p.Lock.Name, Clients: p.Clients, Servers: p.Servers, Lease: p.Lease, Skew: p.Skew, ClockRate: p.ClockRate, Began: epoch,
+	}}
 	p.recorder = r
 	defer func() { p.recorder = nil }()
 	w, err := p.begin()
@@ -44,29 +64,54 @@ func (p *player) record(path []Choice, trial bool) ([]history.Event, error) {
 	for i := range p.Clients {
 		r.opens(i)
 	}
+	record := &Record{Trace: r.trace, Opened: len(r.trace.Events)}
 	for _, o := range path {
+		record.From = append(record.From, [2]int{len(r.trace.Events), len(r.trace.Steps)})
 		if err := p.make(w, o); err != nil {
 			return nil, err
 		}
 	}
 	ended := !slices.ContainsFunc(w.clients, func(c client) bool { return !p.over(&c) })
 	if w.monitor.hung {
+		from := len(r.trace.Steps)
 		for i := range w.clients {
 			if c := &w.clients[i]; c.late(w.lease) {
-				r.returned(i, c.ops, history.OpRelease, history.Answer{Outcome: history.Unknown})
+				r.returned(w, i, history.OpRelease, history.Answer{Outcome: history.Unknown})
 			}
 		}
+		r.complete(w, from)
 	}
+	record.Trial = [2]int{len(r.trace.Events), len(r.trace.Steps)}
 	if trial {
 		if _, err := p.stuck(w); err != nil {
 			return nil, err
 		}
+	} else if r.trace.Ending, err = p.ending(w); err != nil {
+		return nil, err
 	}
 	if ended {
 		r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: w.counter()}})
 	}
 	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
-	return r.events, nil
+	return record, nil
+}
+
+// ending says of which clients the operation under way would end with the reply that is on its way to them.
+func (p *player) ending(w *world) ([]bool, error) {
+	ending := make([]bool, len(w.clients))
+	for i := range w.clients {
+		c := &w.clients[i]
+		if c.phase == crashed || !c.at.busy || c.answer(c.at.main) < 0 {
+			continue
+		}
+		in := input{kind: reply, task: c.at.main, replies: c.answers[c.answer(c.at.main)].replies}
+		after, err := p.locals.after(c.at, in, p.shown(w, c))
+		if err != nil {
+			return nil, err
+		}
+		ending[i] = !after.busy
+	}
+	return ending, nil
 }
 
 // counter is what the resource counts.
@@ -75,109 +120,183 @@ func (w *world) counter() int64 {
 	return n
 }
 
-func name(i int) string { return "C" + strconv.Itoa(i+1) }
-
-func (r *recorder) server(i int) string {
-	switch {
-	case i == process.Resource:
-		return history.Resource
-	case r.player.Servers == 1:
-		return "redis"
-	}
-	return "S" + strconv.Itoa(i+1)
-}
+func (r *recorder) server(i int) string { return trace.ServerName(r.player.Servers, i) }
 
 func (r *recorder) event(e history.Event) {
 	e.At = r.now
-	r.events = append(r.events, e)
+	r.trace.Events = append(r.trace.Events, e)
 }
 
-func (r *recorder) opens(i int) {
-	card := r.player.Lock.Card
-	d := &history.Detail{
-		Lease: r.player.Lease, Contract: card.Declares(), Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
+// note adds a step.
+func (r *recorder) note(s trace.Step) {
+	s.At = r.now - trace.Start
+	r.trace.Steps = append(r.trace.Steps, s)
+}
+
+// complete adds the state after the last steps to them.
+func (r *recorder) complete(w *world, from int) {
+	for i := from; i < len(r.trace.Steps); i++ {
+		after := &r.trace.Steps[i].After
+		for _, v := range w.servers {
+			after.Keys = append(after.Keys, v.model.State(lockKey))
+		}
+		for k := range r.player.Clients {
+			after.Holds = append(after.Holds, w.clients[k].active())
+		}
+		after.Counter = w.counter()
 	}
+}
+
+// opens records a client that opens the lock.
+func (r *recorder) opens(i int) {
+	r.open, r.ops, r.kept = append(r.open, 0), append(r.ops, history.OpNone), append(r.kept, "")
+	card := r.player.Lock.Card
+	d := &history.Detail{Lease: r.player.Lease, Contract: card.Declares(), Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local)}
 	if r.player.Servers > 1 {
 		d.Servers = r.player.Servers
 	}
-	r.open, r.ops = append(r.open, 0), append(r.ops, history.OpNone)
-	r.event(history.Event{Kind: history.KindOpen, Client: name(i), Lock: lockKey, Detail: d})
+	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: lockKey, Detail: d})
 }
 
-// choice writes down what nothing else does: time, faults, and the end of a pause.
+// choice records what nothing else does: time, faults, what a client is given, and the end of a pause.
 func (r *recorder) choice(w *world, o Choice) {
-	if r == nil {
-		return
-	}
+	i, task := int(o.client), int(o.task)
 	switch o.kind {
 	case passes:
-		for i := range w.clients {
-			if o.paused>>i&1 != 0 {
-				r.fault(string(faults.Pause.Of().Recorded), name(i), history.PhaseEffective, "")
-			}
-		}
-		r.now += duration(int(o.time))
-	case strikes, strikesServer:
-		fault, target := r.player.kinds[o.fault], name(int(o.client))
-		if o.kind == strikesServer {
-			target = r.server(int(o.client))
-		}
-		r.fault(string(fault.Of().Recorded), target, history.PhaseEffective, r.drift(fault))
-		if fault == faults.Crash {
-			r.event(history.Event{Kind: history.KindExit, Client: target, Detail: &history.Detail{Why: "killed"}})
-		}
+		r.passes(o)
+		return
+	case strikes:
+		r.strikes(&w.clients[i], o)
+	case strikesServer:
+		r.fault(trace.Step{Fault: r.player.kinds[o.fault], Client: -1, Server: i, Lost: r.lost(o)})
+		return
 	case arrives, vanishes:
-	default:
-		if w.clients[o.client].paused {
-			r.fault(string(faults.Pause), name(int(o.client)), history.PhaseRecover, "")
+		return
+	case takes:
+		c := &w.clients[i]
+		replies := c.answers[c.answer(task)].replies
+		r.note(trace.Step{Kind: trace.Reply, Client: i, Reply: replies[len(replies)-1].String(), Beside: !c.operates(task)})
+	case expires:
+		r.unanswered(&w.clients[i], o, trace.Expire)
+	case breaks:
+		r.unanswered(&w.clients[i], o, trace.Break)
+	case notices:
+		r.note(trace.Step{Kind: trace.Expire, Client: i, Server: w.clients[i].at.wait(task).Server})
+	case wakes:
+		r.note(trace.Step{Kind: trace.Wake, Client: i, Beside: !w.clients[i].operates(task)})
+	}
+	if c := &w.clients[i]; c.paused && c.phase != crashed {
+		r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
+			Fault: &history.Fault{Name: string(faults.Pause), Target: trace.ClientName(i), Phase: history.PhaseRecover, What: "the client resumes"},
+		}})
+	}
+}
+
+// operates says whether a task carries out the client's operation.
+func (c *client) operates(task int) bool { return c.at.busy && task == c.at.main }
+
+// passes records the faults that it takes for time to pass, and that it does.
+func (r *recorder) passes(o Choice) {
+	for i := range r.player.Clients {
+		switch bit := uint8(1) << i; {
+		case o.paused&bit != 0:
+			r.fault(trace.Step{Fault: faults.Pause, Client: i, Server: -1})
+		case o.busy&bit != 0:
+			r.fault(trace.Step{Fault: faults.LongHold, Client: i, Server: -1})
 		}
 	}
+	r.note(trace.Step{Kind: trace.Time, Client: -1, Passed: duration(int(o.time)), Clock: o.clock})
+	r.now += duration(int(o.time))
 }
 
-func (r *recorder) fault(kind, target string, phase history.Phase, what string) {
-	r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{Fault: &history.Fault{Name: kind, Target: target, Phase: phase, What: what}}})
-}
-
-// drift is how a history says that a client's clock runs at another rate; empty: it does not.
-func (r *recorder) drift(kind faults.Kind) string {
-	if r.player.ClockRate == 0 || kind != faults.ClockAhead && kind != faults.ClockBehind {
-		return ""
+// strikes records a fault of a client or its message.
+func (r *recorder) strikes(c *client, o Choice) {
+	step := trace.Step{Fault: r.player.kinds[o.fault], Client: int(o.client), Server: -1}
+	switch step.Fault {
+	case faults.ReplyLost, faults.LateRequest, faults.Duplicate:
+		wait := c.at.wait(int(o.task))
+		step.Server, step.Waits, step.Beside = wait.Server, o.unseen, !c.operates(int(o.task))
+		if step.Fault == faults.LateRequest {
+			step.Request = wait.Commands
+		}
 	}
-	var c wrongClocks
-	c.drift(r.player.ClockRate, kind)
-	return faults.ClockSetting(0, float64(c.rate)/1000)
+	r.fault(step)
+	if step.Fault == faults.Crash {
+		r.event(history.Event{Kind: history.KindExit, Client: trace.ClientName(step.Client), Detail: &history.Detail{Why: "killed"}})
+	}
 }
 
-func (r *recorder) called(i, op int, kind history.Op) {
+// lost is how many writes a fail-over loses; 0: the choice is none.
+func (r *recorder) lost(o Choice) int {
+	if r.player.kinds[o.fault] == faults.FailOver {
+		return 1
+	}
+	return 0
+}
+
+// unanswered records that a task goes on without a reply.
+func (r *recorder) unanswered(c *client, o Choice, kind trace.Kind) {
+	wait := c.at.wait(int(o.task))
+	step := trace.Step{Kind: kind, Client: int(o.client), Server: wait.Server, Beside: !c.operates(wait.Task)}
+	if c.answer(wait.Task) < 0 {
+		step.Request = wait.Commands
+	}
+	r.note(step)
+}
+
+// fault records a fault. A history does not have a long hold: it is no more than time that passes.
+func (r *recorder) fault(s trace.Step) {
+	s.Kind = trace.Fault
+	r.trace.Faults = append(r.trace.Faults, s.Fault)
+	r.note(s)
+	if s.Fault == faults.LongHold {
+		return
+	}
+	target := r.server(s.Server)
+	if s.Client >= 0 {
+		target = trace.ClientName(s.Client)
+	}
+	r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
+		Fault: &history.Fault{Name: string(s.Fault.Of().Recorded), Target: target, Phase: history.PhaseEffective, What: r.trace.Meaning(s)},
+	}})
+}
+
+func (r *recorder) called(w *world, i int, op history.Op) {
 	if r == nil || i == r.trial && r.open[i] != 0 {
 		return
 	}
-	r.open[i], r.ops[i] = int64(len(r.ids)+1), kind
-	r.ids[operationOf{i, op}] = r.open[i]
-	e := history.Event{Kind: history.KindCall, Client: name(i), Lock: lockKey, Op: kind, ID: r.open[i]}
+	c := &w.clients[i]
+	r.open[i], r.ops[i], r.kept[i] = int64(len(r.ids)+1), op, c.at.kept
+	r.ids[operationOf{i, c.ops}] = r.open[i]
+	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: lockKey, Op: op, ID: r.open[i]}
 	switch {
 	case i == r.trial:
 		e.Detail = &history.Detail{Bound: duration(r.player.trialLength())}
-	case kind == history.OpRelease:
-		e.Detail = &history.Detail{Bound: r.player.Lease * 5 / 4}
+	case op == history.OpRelease:
+		e.Detail = &history.Detail{Bound: duration(patience(w.lease))}
 	}
 	r.event(e)
+	r.note(trace.Step{Kind: trace.Call, Client: i, Op: op, ID: r.open[i], Fresh: i == r.trial})
 }
 
-func (r *recorder) returned(i, op int, kind history.Op, a history.Answer) {
+func (r *recorder) returned(w *world, i int, op history.Op, a history.Answer) {
 	if r == nil || i == r.trial && a.Outcome != history.OK {
 		return
 	}
-	r.closes(i, kind, a)
+	r.closes(i, op, a)
+	if kept := w.clients[i].at.kept; kept == "" || kept != r.kept[i] {
+		r.trace.Learned = append(r.trace.Learned, r.trace.Steps[len(r.trace.Steps)-1].ID)
+	}
 }
 
-func (r *recorder) closes(i int, kind history.Op, a history.Answer) {
-	e := history.Event{Kind: history.KindReturn, Client: name(i), Lock: lockKey, Op: kind, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
+func (r *recorder) closes(i int, op history.Op, a history.Answer) {
+	e := history.Event{Kind: history.KindReturn, Client: trace.ClientName(i), Lock: lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited && a.Outcome == history.OK {
-		e.Valid = max(a.Valid, history.ValidityExpired)
+		e.Valid = history.Declared(a.Valid)
 	}
-	e.Detail = &history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (kind == history.OpAcquire || kind == history.OpRelease && a.Error == ""), Error: a.Error}
+	e.Detail = &history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (op == history.OpAcquire || op == history.OpRelease && a.Error == ""), Error: a.Error}
 	r.event(e)
+	r.note(trace.Step{Kind: trace.Return, Client: i, Op: op, ID: r.open[i], Answer: a})
 	r.open[i], r.ops[i] = 0, history.OpNone
 }
 
@@ -185,31 +304,45 @@ func (r *recorder) notice(i int, n process.Notice) {
 	if r == nil {
 		return
 	}
-	e := history.Event{Kind: history.KindLost, Client: name(i), Lock: lockKey, Detail: &history.Detail{Why: n.Why}}
+	e, text := history.Event{Kind: history.KindLost, Client: trace.ClientName(i), Lock: lockKey, Detail: &history.Detail{Why: n.Why}}, "lost: "+n.Why
 	if n.Kind == process.Renewed {
-		e = history.Event{Kind: history.KindValid, Client: name(i), Lock: lockKey, Valid: max(n.Valid, history.ValidityExpired)}
+		e = history.Event{Kind: history.KindValid, Client: trace.ClientName(i), Lock: lockKey, Valid: history.Declared(n.Valid)}
+		text = "renewed for " + n.Valid.String()
 	}
 	r.event(e)
+	r.note(trace.Step{Kind: trace.Notice, Client: i, Text: text})
 }
 
+// served records a request that a server has executed. A tap records no command that has nothing to do with the lock, and a trace has all.
 func (r *recorder) served(i int, m message, change history.Change, replies []service.Reply, unheard bool) {
-	named := m.names(change.Key)
-	if r == nil || !named && m.server != process.Resource {
-		return // a tap records no other command
+	if r == nil {
+		return
 	}
+	last := len(m.commands) - 1
 	c := &history.Command{
-		Server: r.server(m.server), Conn: int64(i*10 + m.conn + 1), Args: m.commands[len(m.commands)-1],
-		Reply: replies[len(replies)-1].Recorded(), Sent: r.now, Asked: asked, Late: unheard, ReplyDropped: unheard, Again: m.again,
+		Server: r.server(m.server), Conn: int64(i*10 + m.conn + 1), Args: m.commands[last],
+		Reply: replies[last].Recorded(), Sent: r.now, Asked: asked, Late: unheard, ReplyDropped: unheard, Again: m.again,
 	}
+	named := m.names(change.Key)
 	if named {
 		c.Changes = []history.Change{change}
 	}
-	e := history.Event{Kind: history.KindCommand, Client: name(i), Lock: lockKey, Detail: &history.Detail{Command: c}}
+	step := trace.Step{
+		Kind: trace.Serve, Client: i, Server: m.server, Request: m.commands, Reply: c.Reply, Beside: m.op == history.OpNone, Late: unheard,
+	}
+	if unheard {
+		step.Kind = trace.Arrive
+	}
+	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(i), Lock: lockKey, Detail: &history.Detail{Command: c}}
 	if m.op != history.OpNone {
 		e.ID, e.Op = r.ids[operationOf{i, m.id}], m.op
 		if i == r.trial {
 			e.ID = r.open[i]
 		}
+		step.ID, step.Op = e.ID, e.Op
 	}
-	r.event(e)
+	r.note(step)
+	if named || m.server == process.Resource {
+		r.event(e)
+	}
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/redis"
 )
@@ -41,6 +40,7 @@ type Config struct {
 	// beginning or, if only differences matter, from the latest reading, and from when it began what sleeps.
 	Grid, Horizon time.Duration
 	Without       Unreduced
+	Sites         bool // states say at which lines of the lock's code clients wait
 }
 
 // Unreduced switches off what makes states fewer, for tests: the answers are the same.
@@ -55,10 +55,11 @@ type Space struct {
 	Config
 	player  player
 	parts   parts
+	beyond  bool     // something was to happen after the horizon
 	scratch struct { // what is used again
 		text  []byte
 		list  []Choice
-		times []int
+		times []instant
 	}
 }
 
@@ -74,8 +75,8 @@ type player struct {
 
 // New makes a space of which nothing is known. It is to be closed.
 func New(config Config) (*Space, error) {
-	if config.Clients >= mostClients || config.Servers > mostServers {
-		return nil, fmt.Errorf("%d clients and %d servers: a state has room for %d and %d", config.Clients, config.Servers, mostClients-1, mostServers)
+	if config.Clients > MostClients || config.Servers > MostServers {
+		return nil, fmt.Errorf("%d clients and %d servers: a state has room for %d and %d", config.Clients, config.Servers, MostClients, MostServers)
 	}
 	config.Servers = max(config.Servers, 1)
 	return newSpace(config, unread, false), nil
@@ -84,7 +85,7 @@ func New(config Config) (*Space, error) {
 func newSpace(config Config, clocks clocks, limits bool) *Space {
 	s := &Space{Config: config, player: player{Config: config, fresh: redis.New()}, parts: newParts(config)}
 	s.player.locals = locals{
-		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
+		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, sites: config.Sites, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
 		starts: map[int]*moment{}, rests: map[string]*moment{},
 	}
 	for kind, n := range config.Budget {
@@ -146,9 +147,4 @@ func (s *Space) Ended(r *State) bool {
 		}
 	}
 	return true
-}
-
-// Record is the history of a sequence of choices. A trial is one in which a fresh client tries at the end.
-func (s *Space) Record(path []Choice, trial bool) ([]history.Event, error) {
-	return s.player.record(path, trial)
 }

@@ -19,7 +19,17 @@ var errWait = errors.New("the lock waits for something that the search does not 
 
 // make makes a choice.
 func (p *player) make(w *world, o Choice) error {
-	p.recorder.choice(w, o)
+	r := p.recorder
+	if r == nil {
+		return p.apply(w, o)
+	}
+	from := len(r.trace.Steps)
+	r.choice(w, o)
+	defer r.complete(w, from)
+	return p.apply(w, o)
+}
+
+func (p *player) apply(w *world, o Choice) error {
 	i, task := int(o.client), int(o.task)
 	switch o.kind {
 	case passes:
@@ -52,7 +62,7 @@ func (p *player) make(w *world, o Choice) error {
 		c.ops++
 		c.begun, c.called, c.delayed = true, 0, false
 		w.monitor.called(w, i, op)
-		p.recorder.called(i, c.ops, op)
+		p.recorder.called(w, i, op)
 		return p.give(w, i, input{kind: call, op: op})
 	case breaks:
 		c.drop(task)
@@ -195,7 +205,7 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 			}
 		}
 		w.monitor.returned(w, i, n.Op, n.Answer)
-		p.recorder.returned(i, c.ops, n.Op, n.Answer)
+		p.recorder.returned(w, i, n.Op, n.Answer)
 		p.returned(c, n)
 	case process.Lost:
 		p.recorder.notice(i, n)
