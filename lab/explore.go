@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	internal "github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -55,7 +55,7 @@ type Counterexample struct {
 // of bounds that cannot be, of a lock that cannot be explored, or of the context.
 func Explore(ctx context.Context, lock impls.Spec, bounds Bounds) (*Exploration, error) {
 	found, err := internal.Explore(ctx, internal.ExplorePlan{
-		Lock: lock, Clients: bounds.Clients, Rounds: bounds.Rounds, Budget: explore.Budget(bounds.Faults), MostFaults: bounds.MostFaults,
+		Lock: lock, Clients: bounds.Clients, Rounds: bounds.Rounds, Budget: search.Budget(bounds.Faults), MostFaults: bounds.MostFaults,
 		Only: bounds.Anomalies, States: bounds.States, Time: bounds.Time,
 	})
 	if err != nil {

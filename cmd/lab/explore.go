@@ -20,24 +20,24 @@ import (
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/live"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
 // exploreFlags are the flags of lab explore as given.
 type exploreFlags struct {
-	find                             func(lock string) (impls.Spec, bool)
-	clients, rounds, servers, faults int
-	lag, reenter                     int
-	skew                             time.Duration
-	clockRate                        float64
-	budget                           map[faults.Kind]*int
-	anomalies                        []string
-	limits                           []string
-	all, update, releaseAgain        bool
-	json, quiet, verbose             bool
-	assumptions                      bool
-	shard                            string
+	find                                    func(lock string) (impls.Spec, bool)
+	clients, rounds, tries, servers, faults int
+	lag, reenter                            int
+	skew                                    time.Duration
+	clockRate                               float64
+	budget                                  map[faults.Kind]*int
+	anomalies                               []string
+	limits                                  []string
+	all, update, releaseAgain               bool
+	json, quiet, verbose                    bool
+	assumptions                             bool
+	shard                                   string
 	replayFlags
 }
 
@@ -116,6 +116,7 @@ func (f *exploreFlags) groups() []flagGroup {
 	what, flags, shown := flagSet(), flagSet(), flagSet()
 	what.IntVar(&f.clients, "clients", 0, "`N` clients, from 1 to 4 (default: 3; 2 if the lock lives on several servers)")
 	what.IntVar(&f.rounds, "rounds", 1, "each client acquires, works and releases `N` times")
+	what.IntVar(&f.tries, "tries", 2, "a client tries up to `N` times in each round")
 	what.IntVar(&f.servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock's card names, up to 3)")
 	what.BoolVar(&f.releaseAgain, "release-again", false, "a client may release once more after a release of unknown outcome")
 	what.IntVar(&f.reenter, "reenter", 0, "each holder takes its lock `N` times more before it works, and releases it as often")
@@ -146,11 +147,11 @@ func (f *exploreFlags) groups() []flagGroup {
 
 // budgetFlags binds a flag for each kind of fault. A flag's earlier name still works.
 func (f *exploreFlags) budgetFlags(flags *pflag.FlagSet) {
-	for _, kind := range explore.Faults() {
+	for _, kind := range search.Faults() {
 		entry := kind.Of()
 		n := new(int)
 		f.budget[kind] = n
-		flags.IntVar(n, entry.Flag, 0, "up to `N` times, "+trace.Meaning(kind, explore.UsualSkew, explore.Lease, 1))
+		flags.IntVar(n, entry.Flag, 0, "up to `N` times, "+trace.Meaning(kind, search.UsualSkew, search.Lease, 1))
 		for _, old := range entry.Old {
 			flags.IntVar(n, old, 0, "")
 			_ = flags.MarkHidden(old)
@@ -175,7 +176,7 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	opts := terminalOptions(cmd)
 	if !f.json {
-		fmt.Fprint(cmd.OutOrStdout(), boundsText(explore.Config(plan), opts.Width))
+		fmt.Fprint(cmd.OutOrStdout(), boundsText(search.Config(plan), opts.Width))
 	}
 	collectLess()
 	meter := report.NewMeter(cmd.ErrOrStderr(), opts, f.quiet)
@@ -245,16 +246,16 @@ func namesScript(path string) bool {
 }
 
 // follow shows how far the search of a plan has come, and once, if it takes long, how to bound it. What it returns is how far it had come last.
-func (f *exploreFlags) follow(stderr io.Writer, plan *lab.ExplorePlan, meter *report.Meter, width int) *explore.Progress {
-	var last explore.Progress
-	plan.Progress = func(p explore.Progress) {
+func (f *exploreFlags) follow(stderr io.Writer, plan *lab.ExplorePlan, meter *report.Meter, width int) *search.Progress {
+	var last search.Progress
+	plan.Progress = func(p search.Progress) {
 		if last.Memory < largeTables && p.Memory >= largeTables {
 			collectAsUsual()
 		}
 		if !f.quiet && last.Took < longSearch && p.Took >= longSearch {
 			meter.Clear()
 			note := screen{width: width}
-			note.line("lab: this search may take long; Ctrl-C ends it and says how far it came. To bound it: %s", smaller(explore.Config(*plan), "--limit time=1m"))
+			note.line("lab: this search may take long; Ctrl-C ends it and says how far it came. To bound it: %s", smaller(search.Config(*plan), "--limit time=1m"))
 			io.WriteString(stderr, note.text.String())
 		}
 		last = p
@@ -267,7 +268,7 @@ func (f *exploreFlags) follow(stderr io.Writer, plan *lab.ExplorePlan, meter *re
 const longSearch = 10 * time.Second
 
 // interrupted says what is known of an exploration that did not come to its end.
-func (f *exploreFlags) interrupted(cmd *cobra.Command, err error, last explore.Progress) error {
+func (f *exploreFlags) interrupted(cmd *cobra.Command, err error, last search.Progress) error {
 	if context.Cause(cmd.Context()) == nil {
 		return err
 	}
@@ -303,22 +304,22 @@ func (f *exploreFlags) plan(args []string) (lab.ExplorePlan, error) {
 		return plan, usagef("--shard is for --all")
 	}
 	plan = lab.ExplorePlan{
-		Lock: spec, Clients: f.clients, Rounds: f.rounds, Servers: f.servers, Reenter: f.reenter, Budget: f.spendable(), MostFaults: f.faults,
+		Lock: spec, Clients: f.clients, Rounds: f.rounds, Tries: f.tries, Servers: f.servers, Reenter: f.reenter, Budget: f.spendable(), MostFaults: f.faults,
 		Lag: f.lag, Skew: f.skew, ClockRate: f.clockRate, ReleaseAgain: f.releaseAgain,
 	}
 	if err := errors.Join(f.only(&plan), f.limit(&plan)); err != nil {
 		return plan, err
 	}
 	config, err := plan.Config()
-	if bound := new(explore.BoundError); errors.As(err, &bound) {
+	if bound := new(search.BoundError); errors.As(err, &bound) {
 		return plan, usagef("--%v", err)
 	}
 	return lab.ExplorePlan(config), err
 }
 
 // spendable is the budget of the flags; without any, every kind may strike.
-func (f *exploreFlags) spendable() explore.Budget {
-	budget := explore.Budget{}
+func (f *exploreFlags) spendable() search.Budget {
+	budget := search.Budget{}
 	for kind, n := range f.budget {
 		if *n != 0 {
 			budget[kind] = *n
@@ -326,7 +327,7 @@ func (f *exploreFlags) spendable() explore.Budget {
 	}
 	switch {
 	case f.faults == 0:
-		return explore.Budget{}
+		return search.Budget{}
 	case len(budget) == 0:
 		return nil
 	}
@@ -336,7 +337,7 @@ func (f *exploreFlags) spendable() explore.Budget {
 // only reads --anomaly.
 func (f *exploreFlags) only(plan *lab.ExplorePlan) error {
 	var names []string
-	for _, name := range explore.Anomalies() {
+	for _, name := range search.Anomalies() {
 		names = append(names, string(name))
 	}
 	var wrong []error

@@ -15,8 +15,8 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 // table carries lab explore --all out.
@@ -86,9 +86,6 @@ func showTable(cmd *cobra.Command, table *lab.BreakingPoints, asJSON bool) (err 
 	for _, difference := range table.Differences {
 		fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s\n", difference)
 	}
-	if table.Disputed() {
-		fmt.Fprintln(cmd.ErrOrStderr(), "lab: the explorer and the checker disagree about a trace; lab explore of that lock shows it")
-	}
 	return exitWith(int(table.Outcome()))
 }
 
@@ -133,7 +130,7 @@ func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 		return usagef("--all --replay is about every lock; remove %s", strings.Join(args, " "))
 	}
 	names := []string{"clients", "rounds", "servers", "anomaly", "max-faults", "lag", "skew", "clock-rate", "reenter", "release-again"}
-	for _, kind := range explore.Faults() {
+	for _, kind := range search.Faults() {
 		names = append(append(names, kind.Of().Flag), kind.Of().Old...)
 	}
 	for _, name := range names {

@@ -11,8 +11,8 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
@@ -28,11 +28,12 @@ type exploreConfig struct {
 	Lock         string         `json:"lock"`
 	Clients      int            `json:"clients"`
 	Rounds       int            `json:"rounds"`
+	Tries        int            `json:"tries"`
 	Servers      int            `json:"servers"`
 	Reenter      int            `json:"reenter,omitempty"`
 	ReleaseAgain bool           `json:"release_again,omitempty"`
 	MostFaults   int            `json:"most_faults"`
-	Budget       explore.Budget `json:"budget"`
+	Budget       search.Budget  `json:"budget"`
 	Skew         time.Duration  `json:"skew_ns"`
 	ClockRate    float64        `json:"clock_rate,omitempty"`
 	Lag          int            `json:"lag"`
@@ -40,9 +41,9 @@ type exploreConfig struct {
 }
 
 type exploreResult struct {
-	Outcome     string         `json:"outcome"` // holds, not-shown, vacuous, broken, incomplete or disputed
+	Outcome     string         `json:"outcome"` // holds, not-shown, vacuous, broken, excused or incomplete
 	Limit       string         `json:"limit,omitempty"`
-	Doubt       string         `json:"doubt,omitempty"` // see explore.Result
+	Doubt       string         `json:"doubt,omitempty"` // see search.Result
 	Anomalies   []checker.Name `json:"anomalies,omitempty"`
 	Excused     []excusedBreak `json:"excused,omitempty"`  // what was found beyond the promises of the lock's card
 	Unstruck    []faults.Kind  `json:"unstruck,omitempty"` // of these faults nothing is known
@@ -50,15 +51,13 @@ type exploreResult struct {
 	Why         []string       `json:"why,omitempty"`
 	States      int            `json:"states"`
 	Longest     int            `json:"longest"`
-	Learned     int            `json:"learned"`
+	Runs        int            `json:"executed"` // steps of the lock's own code
 	Memory      int            `json:"memory_bytes"`
 	Took        time.Duration  `json:"took_ns"`
 	Coverage    []string       `json:"facts"`
 	Symmetric   bool           `json:"symmetric"`
 	Horizon     time.Duration  `json:"horizon_ns,omitempty"`
-	Collision   float64        `json:"collision"`
-	Assumed     []string       `json:"assumed,omitempty"` // what a claim that nothing is wrong rests on
-	Disputed    int            `json:"disputed,omitempty"`
+	Assumed     []string       `json:"assumed,omitempty"`      // what a claim that nothing is wrong rests on
 	TurningStep int            `json:"turning_step,omitempty"` // the number of one of the steps, from 1
 }
 
@@ -102,12 +101,12 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 	c, r := e.Config, e.Result
 	rec := &exploreRecord{
 		Config: exploreConfig{
-			Lock: c.Lock.Name, Clients: c.Clients, Rounds: c.Rounds, Servers: c.ServerCount(), Reenter: c.Reenter, ReleaseAgain: c.ReleaseAgain, MostFaults: c.MostFaults,
-			Budget: explore.Budget{}, Skew: cmp.Or(c.Skew, explore.UsualSkew), ClockRate: c.ClockRate, Lag: max(c.Lag, 1), Only: c.Only,
+			Lock: c.Lock.Name, Clients: c.Clients, Rounds: c.Rounds, Tries: c.Tries, Servers: c.ServerCount(), Reenter: c.Reenter, ReleaseAgain: c.ReleaseAgain, MostFaults: c.MostFaults,
+			Budget: search.Budget{}, Skew: cmp.Or(c.Skew, search.UsualSkew), ClockRate: c.ClockRate, Lag: max(c.Lag, 1), Only: c.Only,
 		},
 		Result: exploreResult{
-			Outcome: exploreOutcome(e), Limit: r.Limit, Doubt: r.Doubt, States: r.States, Longest: r.Longest, Learned: r.Learned, Memory: r.Memory, Took: r.Took,
-			Coverage: r.Coverage, Symmetric: r.Symmetric, Horizon: r.Horizon, Collision: r.Collision, Disputed: len(r.Disputed),
+			Outcome: exploreOutcome(e), Limit: r.Limit, Doubt: r.Doubt, States: r.States, Longest: r.Longest, Runs: r.Runs, Memory: r.Memory, Took: r.Took,
+			Coverage: r.Coverage, Symmetric: r.Symmetric, Horizon: r.Horizon,
 		},
 		Expected: e.Expected,
 	}
@@ -141,8 +140,6 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 
 func exploreOutcome(e *lab.Exploration) string {
 	switch r := e.Result; {
-	case len(r.Disputed) > 0:
-		return "disputed"
 	case r.Found != nil:
 		return "broken"
 	case r.Doubt != "":

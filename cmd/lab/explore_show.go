@@ -12,14 +12,18 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
 // boundsText says what is explored, and how far: the first lines of the report.
-func boundsText(c explore.Config, width int) string {
+func boundsText(c search.Config, width int) string {
 	s := screen{width: width}
-	s.line("%s: %s, %s each, %s", c.Lock.Name, count(c.Clients, "client"), count(c.Rounds, "round"), count(c.ServerCount(), "server"))
+	tries := "1 try"
+	if c.Tries > 1 {
+		tries = fmt.Sprintf("up to %d tries", c.Tries)
+	}
+	s.line("%s: %s, %s each with %s, %s", c.Lock.Name, count(c.Clients, "client"), count(c.Rounds, "round"), tries, count(c.ServerCount(), "server"))
 	if c.Reenter > 0 {
 		s.field("re-enters", "each holder takes the lock %s more before it works", count(c.Reenter, "time"))
 	}
@@ -28,7 +32,7 @@ func boundsText(c explore.Config, width int) string {
 	}
 	s.field("faults", "%s", budgetText(c))
 	if c.Skew != 0 && c.Budget[faults.ClockAhead]+c.Budget[faults.ClockBehind] > 0 {
-		s.field("skew", "a wrong clock is wrong by %v, %s", c.Skew, trace.InLeases(c.Skew, explore.Lease))
+		s.field("skew", "a wrong clock is wrong by %v, %s", c.Skew, trace.InLeases(c.Skew, search.Lease))
 	}
 	if c.ClockRate != 0 && c.Budget[faults.ClockAhead]+c.Budget[faults.ClockBehind] > 0 {
 		s.field("drift", "clocks that are behind run at rate %v, and those that are ahead as many times too fast", c.ClockRate)
@@ -42,11 +46,11 @@ func boundsText(c explore.Config, width int) string {
 	return s.text.String()
 }
 
-func budgetText(c explore.Config) string {
+func budgetText(c search.Config) string {
 	switch {
-	case c.MostFaults == 0 || c.Budget.String() == explore.Budget(nil).String():
+	case c.MostFaults == 0 || c.Budget.String() == search.Budget(nil).String():
 		return "none"
-	case maps.Equal(c.Budget, explore.Any(c.Lock, c.MostFaults)):
+	case maps.Equal(c.Budget, search.Any(c.Lock, c.MostFaults)):
 		return fmt.Sprintf("up to %d, of any kind", c.MostFaults)
 	}
 	sum := 0
@@ -69,19 +73,6 @@ type exploreOptions struct {
 // came.
 func writeExploration(w io.Writer, e *lab.Exploration, opts exploreOptions) error {
 	r, s := e.Result, screen{width: opts.Width}
-	if len(r.Disputed) > 0 {
-		d := r.Disputed[0] // the others are of the same kind, mostly
-		s.line("")
-		s.line("DISPUTED: the explorer saw %s where the checker's verdict is %s. The lab is at fault, not the lock.", d.Anomaly, d.Verdict)
-		s.line("")
-		if err := report.Trace(&s.text, d.Trace, opts.TraceOptions); err != nil {
-			return err
-		}
-	}
-	if n := len(r.Disputed); n > 1 {
-		s.line("")
-		s.line("and %d more disputed traces", n-1)
-	}
 	s.line("")
 	for _, t := range shown(r, opts.Verbose) {
 		if err := report.Trace(&s.text, t, opts.TraceOptions); err != nil {
@@ -96,7 +87,7 @@ func writeExploration(w io.Writer, e *lab.Exploration, opts exploreOptions) erro
 }
 
 // shown are the traces to print: the counterexample, or else the first of those that are excused; verbose: all of those.
-func shown(r *explore.Result, verbose bool) []*trace.Trace {
+func shown(r *search.Result, verbose bool) []*trace.Trace {
 	if verbose && r.Found == nil {
 		return r.Excused
 	}
@@ -126,8 +117,6 @@ func (s *screen) conclusion(e *lab.Exploration, opts exploreOptions) {
 		s.line("VACUOUS: nothing is wrong within these bounds, but the lock was never held")
 	case len(unstruck) > 0:
 		s.line("VACUOUS: nothing is wrong within these bounds, but the search never came to a %s", listed(unstruck))
-	case len(r.Disputed) > 0:
-		s.line("UNDECIDED: explorer and checker disagree")
 	case len(r.Excused) > 0:
 		s.line("EXCUSED: %s; what the lock's card promises holds within these bounds", found(r.Excused[0]))
 	default:
@@ -153,7 +142,7 @@ func found(t *trace.Trace) string {
 }
 
 // passed is what a search came past: anomalies that are excused, and faults that never struck and have not been named yet.
-func (s *screen) passed(r *explore.Result, named []faults.Kind) {
+func (s *screen) passed(r *search.Result, named []faults.Kind) {
 	for i, t := range r.Excused {
 		s.field([...]string{"excused", ""}[min(i, 1)], "%s after %s", listed(t.Anomalies), cmp.Or(listed(t.Faults), "no fault"))
 	}
@@ -163,7 +152,7 @@ func (s *screen) passed(r *explore.Result, named []faults.Kind) {
 }
 
 // assumed is what a claim that nothing is wrong rests on, in short: five lines of 80 columns at most.
-func assumed(r *explore.Result) string {
+func assumed(r *search.Result) string {
 	var short []string
 	all := 0
 	for _, a := range r.Assumptions() {
@@ -174,7 +163,7 @@ func assumed(r *explore.Result) string {
 }
 
 // basis is what a claim that nothing is wrong rests on, in full.
-func (s *screen) basis(r *explore.Result) {
+func (s *screen) basis(r *search.Result) {
 	for i, a := range r.Assumptions() {
 		s.field([...]string{"assumed", ""}[min(i, 1)], "%s", a.Short)
 		for _, full := range a.Full {
@@ -186,12 +175,11 @@ func (s *screen) basis(r *explore.Result) {
 		symmetry = "not used: clients are told apart"
 	}
 	s.field("symmetry", "%s", symmetry)
-	s.field("collision", "hash-collision probability %.0e", r.Collision)
-	s.field("executed", "%d steps of the lock's own code; %d local states of clients; %d MiB", r.Learned, r.Nodes, r.Memory>>20)
+	s.field("executed", "%d steps of the lock's own code; %d MiB", r.Runs, r.Memory>>20)
 }
 
 // searched is what a search has covered before it ended.
-func searched(p explore.Progress) string {
+func searched(p search.Progress) string {
 	if p.Faults == 0 {
 		return fmt.Sprintf("all up to step %d", p.Steps)
 	}
@@ -199,7 +187,7 @@ func searched(p explore.Progress) string {
 }
 
 // smaller says how to bound a search that takes too long, or that a limit has stopped: by a limit, or by less to search.
-func smaller(c explore.Config, limit string) string {
+func smaller(c search.Config, limit string) string {
 	ways := []string{limit}
 	sum := 0
 	for _, n := range c.Budget {
@@ -254,7 +242,7 @@ func listed[T ~string](names []T) string {
 }
 
 // progressLine is how far an exploration has come, in one line.
-func progressLine(p explore.Progress) string {
+func progressLine(p search.Progress) string {
 	return fmt.Sprintf("%d states, depth %d, %d queued, %d MiB, %s, %v",
 		p.States, p.Steps, p.Frontier, p.Memory>>20, count(p.Faults, "fault"), p.Took.Round(time.Second))
 }

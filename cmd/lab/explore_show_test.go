@@ -15,40 +15,40 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
 func TestWriteExploration(t *testing.T) {
 	lua, ok := impls.Find("setpx-lua")
 	require.True(t, ok)
-	progress := explore.Progress{States: 2000, Steps: 12, Faults: 1, Took: 2 * time.Second, Memory: 3 << 20}
+	progress := search.Progress{States: 2000, Steps: 12, Faults: 1, Took: 2 * time.Second, Memory: 3 << 20}
 	tests := map[string]struct {
-		result  explore.Result
+		result  search.Result
 		outcome string
 		says    []string
 		never   string
 	}{
 		"holds": {
-			explore.Result{Coverage: []string{"held", "refused"}, Progress: progress, Symmetric: true, Longest: 33}, "holds",
+			search.Result{Coverage: []string{"held", "refused"}, Progress: progress, Symmetric: true, Longest: 33}, "holds",
 			[]string{"HOLDS within these bounds\n", "2000 in 2s (1000/s), the longest path has 33 steps\n", "coverage   held, refused\n"}, "VACUOUS",
 		},
 		"nobody ever held it": {
-			explore.Result{Coverage: []string{"refused"}}, "vacuous", []string{"VACUOUS: ", "symmetry   not used"}, "HOLDS",
+			search.Result{Coverage: []string{"refused"}}, "vacuous", []string{"VACUOUS: ", "symmetry   not used"}, "HOLDS",
 		},
 		"limit": {
-			explore.Result{Limit: "5 states", Coverage: []string{"held"}, Progress: progress}, "incomplete",
+			search.Result{Limit: "5 states", Coverage: []string{"held"}, Progress: progress}, "incomplete",
 			[]string{"NOT COMPLETE: stopped at the limit of 5 states\n", "all with fewer than 1 fault, and with as many up to step 12;", "go on      a larger --limit"}, "HOLDS",
 		},
 		"doubt": {
-			explore.Result{Doubt: "acquire does something else with other tokens", Coverage: []string{"held"}, Progress: progress}, "not-shown",
+			search.Result{Doubt: "acquire does something else with other tokens", Coverage: []string{"held"}, Progress: progress}, "not-shown",
 			[]string{"NOT SHOWN: ", "noticed    acquire does something else with other tokens\n", "any code   locktest.Explore(t, locktest.OfSpec(lock),"}, "HOLDS",
 		},
 		"horizon": {
-			explore.Result{Coverage: []string{"held"}, Horizon: 4800 * time.Millisecond}, "holds", []string{"the search follows time for 4.8s\n"}, "VACUOUS",
+			search.Result{Coverage: []string{"held"}, Horizon: 4800 * time.Millisecond}, "holds", []string{"the search follows time for 4.8s\n"}, "VACUOUS",
 		},
 		"disputed": {
-			explore.Result{Coverage: []string{"held"}, Disputed: []explore.Dispute{{
+			search.Result{Coverage: []string{"held"}, Disputed: []search.Dispute{{
 				Anomaly: checker.Overwrite, Verdict: checker.Verdict{Kind: checker.Safe}, Trace: &trace.Trace{Clients: 1, Servers: 1},
 			}}}, "disputed",
 			[]string{"DISPUTED: the explorer saw overwrite where the checker's verdict is safe.", "UNDECIDED"}, "HOLDS",
@@ -56,7 +56,7 @@ func TestWriteExploration(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			explored := &lab.Exploration{Config: explore.Config{Lock: lua, Clients: 3, Rounds: 1}, Result: &test.result}
+			explored := &lab.Exploration{Config: search.Config{Lock: lua, Clients: 3, Rounds: 1}, Result: &test.result}
 			var b bytes.Buffer
 			require.NoError(t, writeExploration(&b, explored, exploreOptions{TraceOptions: report.TraceOptions{Width: 200}, Assumptions: true}))
 			for _, words := range test.says {
@@ -71,9 +71,9 @@ func TestWriteExploration(t *testing.T) {
 func TestBoundsText(t *testing.T) {
 	lua, ok := impls.Find("setpx-lua")
 	require.True(t, ok)
-	c := explore.Config{Lock: lua, Clients: 1, Rounds: 2, MostFaults: 2, Budget: explore.Budget{faults.Pause: 1, faults.Crash: 2}}
+	c := search.Config{Lock: lua, Clients: 1, Rounds: 2, MostFaults: 2, Budget: search.Budget{faults.Pause: 1, faults.Crash: 2}}
 	assert.Equal(t, "setpx-lua: 1 client, 2 rounds each, 1 server\n  faults     up to 2, of these: pause 1, crash 2\n", boundsText(c, usualWidth))
-	c.Budget = explore.Any(c.Lock, 2)
+	c.Budget = search.Any(c.Lock, 2)
 	assert.Contains(t, boundsText(c, usualWidth), "up to 2, of any kind")
 	c.MostFaults = 0
 	assert.Contains(t, boundsText(c, usualWidth), "faults     none")
@@ -85,15 +85,15 @@ func TestAssumedIsShort(t *testing.T) {
 	require.True(t, ok)
 	for _, full := range []bool{false, true} {
 		for _, sessions := range []bool{false, true} {
-			result := explore.Result{
+			result := search.Result{
 				Coverage: []string{"held"}, Sessions: sessions, Uncalled: []string{"Enter", "Leave", "Wakeups"}, Horizon: time.Second,
-				Bounded: explore.Bounded{Tired: true, Counting: true},
+				Bounded: search.Bounded{Tired: true, Counting: true},
 			}
 			if !sessions {
 				result.Fewer = "the search has 3 servers, and the lock's card names 5: with 5 and 2 clients that acquire once, without a fault, nothing was wrong"
 				result.Unjudged = []checker.Name{checker.EarlyGrant, checker.WrongfulDelete, checker.WrongfulRenew, checker.Overwrite, checker.GhostLock, checker.Unreleasable, checker.FalseAlarm}
 			}
-			explored := &lab.Exploration{Config: explore.Config{Lock: lock, Clients: 3, Rounds: 1}, Result: &result}
+			explored := &lab.Exploration{Config: search.Config{Lock: lock, Clients: 3, Rounds: 1}, Result: &result}
 			var b bytes.Buffer
 			require.NoError(t, writeExploration(&b, explored, exploreOptions{TraceOptions: report.TraceOptions{Width: usualWidth}, Assumptions: full}))
 			for line := range strings.Lines(b.String()) {

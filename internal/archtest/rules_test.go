@@ -35,14 +35,14 @@ func rules() map[string]rule {
 		"internal/record": {own: []string{"checker", "history"}, pure: true, scripted: true},
 		"internal/sim":    {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
 		// The explorer says how long it took, and does not wait for ever for a lock that does not come back.
-		"internal/sim/explore": {own: []string{"history", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/learn", "internal/sim/states", "internal/sim/trace"}, pure: true, clock: true},
+		"internal/sim/search": {own: []string{"history", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/learn", "internal/sim/states", "internal/sim/trace"}, pure: true, clock: true},
 		"internal/sim/learn":   {own: []string{"history", "internal/answers", "impls", "internal/sim", "internal/worker/work"}, pure: true, clock: true},
 		"internal/sim/states":  {own: []string{"history", "internal/sim", "internal/sim/learn", "internal/sim/trace"}, pure: true},
 		// The model and the search share nothing with the explorer but what is searched, and who judges it.
 		"internal/sim/world":   {own: []string{"history", "faults", "impls", "checker", "internal/answers", "internal/timeline/ownership", "internal/sim", "internal/worker/work"}, pure: true},
 		"internal/sim/search":  {own: []string{"history", "checker", "internal/sim/world"}, pure: true},
-		"internal/sim/compare": {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/search", "internal/sim/world"}, pure: true},
-		"internal/sim/points":  {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/trace"}, pure: true},
+		"internal/sim/compare": {own: []string{"faults", "impls", "checker", "internal/sim/search", "internal/sim/search", "internal/sim/world"}, pure: true},
+		"internal/sim/points":  {own: []string{"faults", "impls", "checker", "internal/sim/search", "internal/sim/trace"}, pure: true},
 		// A counterexample as data: its readers need not know how it was found.
 		"internal/sim/trace": {own: []string{"history", "faults", "checker", "internal/sim"}, pure: true},
 
@@ -94,11 +94,11 @@ func rules() map[string]rule {
 		"internal/grade":     {own: []string{"checker", "examples/exercises", "internal/record", "scenarios"}},
 
 		// The public library is thin: what it does, internal/lab does.
-		"lab": {own: []string{"history", "faults", "impls", "checker", "internal/record", "scenarios", "internal/lab", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/storm", "internal/sim/explore", "internal/sim/trace"}},
+		"lab": {own: []string{"history", "faults", "impls", "checker", "internal/record", "scenarios", "internal/lab", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/storm", "internal/sim/search", "internal/sim/trace"}},
 		"internal/lab": {own: []string{"faults",
 			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/record", "internal/listing/golang", "internal/report", "internal/story", "internal/worker",
 			"scenarios", "internal/scenarios/conform", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/sim", "internal/scenarios/storm",
-			"internal/sim/explore", "internal/sim/points", "internal/sim/trace", "internal/version",
+			"internal/sim/search", "internal/sim/points", "internal/sim/trace", "internal/version",
 		}},
 		// It is in other people's go.mod: what it needs, they get. See TestLocktestIsLean.
 		"locktest": {
@@ -131,10 +131,10 @@ func rules() map[string]rule {
 		"internal/serve": {own: []string{"internal/lab", "internal/record", "internal/report", "internal/report/web"}},
 		// The playground: what its page asks for, what carries the questions in a page, and what puts the page together.
 		"web/internal/playground": {own: []string{
-			"checker", "faults", "history", "impls", "internal/reasons", "internal/report/web/encode", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/sim", "internal/sim/explore", "internal/sim/points",
+			"checker", "faults", "history", "impls", "internal/reasons", "internal/report/web/encode", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/sim", "internal/sim/search", "internal/sim/points",
 			"internal/sim/trace", "internal/story", "internal/timeline",
 		}, pure: true, scripted: true},
-		"web/wasm":            {own: []string{"internal/sim/explore", "web/internal/playground"}},
+		"web/wasm":            {own: []string{"internal/sim/search", "web/internal/playground"}},
 		"web/build":           {own: []string{"internal/report/web", "web/internal/course"}},
 		"web/internal/course": {pure: true, scripted: true},
 		"cmd/lab": {
@@ -144,7 +144,7 @@ func rules() map[string]rule {
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
-				"internal/sim/explore", "internal/sim/points", "internal/sim/trace", "internal/scenarios/reproduce",
+				"internal/sim/search", "internal/sim/points", "internal/sim/trace", "internal/scenarios/reproduce",
 				"internal/sources", "internal/spelling", "internal/suite", "internal/supervise", "internal/waiting",
 			},
 			external: []string{"github.com/rogpeppe/go-internal/diff", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},

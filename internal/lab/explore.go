@@ -6,26 +6,26 @@ import (
 	"fmt"
 
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
-// ExplorePlan says which lock to explore, and how far. Of what is zero, explore.Config.Usual says what it means: with a Lock alone, three
+// ExplorePlan says which lock to explore, and how far. Of what is zero, search.Config.Usual says what it means: with a Lock alone, three
 // clients go through one round, and up to two faults of any kind strike. An empty Budget that is not nil allows no fault. Progress is
 // called now and then.
-type ExplorePlan explore.Config
+type ExplorePlan search.Config
 
 // Exploration is what came of exploring a lock.
 type Exploration struct {
-	Config explore.Config // with every bound
-	*explore.Result
+	Config search.Config // with every bound
+	*search.Result
 	// Expected is what the reviewed table of breaking points, or else the lock's card, makes of the bounds.
 	Expected points.Expectation
 }
 
-// Config is the search of the plan, with every bound. The error is an *explore.BoundError.
-func (p ExplorePlan) Config() (explore.Config, error) {
-	config := explore.Config(p).Usual()
+// Config is the search of the plan, with every bound. The error is an *search.BoundError.
+func (p ExplorePlan) Config() (search.Config, error) {
+	config := search.Config(p).Usual()
 	return config, config.Check()
 }
 
@@ -33,8 +33,8 @@ func (p ExplorePlan) Config() (explore.Config, error) {
 const AnyCode = "locktest.Explore(t, locktest.OfSpec(lock), locktest.Search{Every: &locktest.Every{Faults: 1}}) searches every schedule of any code; see docs/locktest.md"
 
 // searched is what came of a search. An error that is about what the lock does says how to search it instead.
-func searched(ctx context.Context, config explore.Config) (*explore.Result, error) {
-	result, err := explore.Explore(ctx, config)
+func searched(ctx context.Context, config search.Config) (*search.Result, error) {
+	result, err := search.Search(ctx, config)
 	if needs := config.Lock.Needs; err != nil && ctx.Err() == nil && (needs == impls.OneServer || needs == impls.MostServers) {
 		err = fmt.Errorf("%w; %s", err, AnyCode)
 	}
@@ -60,7 +60,7 @@ func Explore(ctx context.Context, plan ExplorePlan) (*Exploration, error) {
 	if err != nil {
 		return nil, err
 	}
-	if result.Found == nil && len(result.Disputed) == 0 && config.Servers < config.Lock.Servers {
+	if result.Found == nil && config.Servers < config.Lock.Servers {
 		if config, result, err = exploreAllServers(ctx, config, result); err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func Explore(ctx context.Context, plan ExplorePlan) (*Exploration, error) {
 
 // exploreAllServers searches once more, with as many servers as the lock's card names, unless the plan says how many: a lock may count a
 // majority by itself, which fewer servers make a larger part of them. Without faults that takes a second.
-func exploreAllServers(ctx context.Context, config explore.Config, result *explore.Result) (explore.Config, *explore.Result, error) {
+func exploreAllServers(ctx context.Context, config search.Config, result *search.Result) (search.Config, *search.Result, error) {
 	fewer := fmt.Sprintf("the search has %d servers, and the lock's card names %d", config.Servers, config.Lock.Servers)
 	if !config.Reduced {
 		result.Fewer = fewer
@@ -79,13 +79,13 @@ func exploreAllServers(ctx context.Context, config explore.Config, result *explo
 	all := config
 	all.Reduced = false
 	all.Clients, all.Rounds, all.Reenter = min(config.Clients, 2), 1, 0
-	all.Servers, all.Budget, all.MostFaults, all.Instants = min(config.Lock.Servers, explore.MostServers), explore.Budget{}, 0, nil
+	all.Servers, all.Budget, all.MostFaults = min(config.Lock.Servers, search.MostServers), search.Budget{}, 0
 	all.States = cmp.Or(config.States, mostStatesOfAll)
 	found, err := searched(ctx, all)
 	switch {
 	case err != nil:
 		return config, nil, err
-	case found.Found != nil || len(found.Disputed) > 0:
+	case found.Found != nil:
 		return all, found, nil
 	case !found.Complete():
 		result.Fewer = fewer + ": a search with all was not complete"
@@ -101,8 +101,6 @@ const mostStatesOfAll = 1_000_000
 // Outcome compares the result with what was expected.
 func (e *Exploration) Outcome() Outcome {
 	switch {
-	case len(e.Disputed) > 0:
-		return Failed
 	case e.Found == nil && !e.Complete(), e.Vacuous(), len(e.Config.Unstruck(e.Result)) > 0:
 		return Unknown
 	case !e.Expected.Meets(e.Result, e.Config.Lock.Card):

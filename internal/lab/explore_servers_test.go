@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 // counted is a lock on several servers that has a number of its own for a majority.
@@ -68,7 +68,7 @@ func TestExploreHasAllServersOfTheCard(t *testing.T) {
 				return &counted{env: env, opts: opts, need: test.need}
 			},
 		}
-		explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: spec, Servers: test.given, Budget: explore.Budget{}, Only: []checker.Name{checker.DoubleHolder}})
+		explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: spec, Servers: test.given, Budget: search.Budget{}, Only: []checker.Name{checker.DoubleHolder}})
 		require.NoError(t, err)
 		assert.Equal(t, test.broken, explored.Found != nil, test)
 		assert.Equal(t, test.fewer, explored.Fewer)

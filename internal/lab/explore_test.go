@@ -10,8 +10,8 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
@@ -25,12 +25,12 @@ func TestExplore(t *testing.T) {
 	assert.Len(t, explored.Found.Faults, 1)
 	assert.Equal(t, 3, explored.Config.Clients)
 
-	explored, err = lab.Explore(t.Context(), lab.ExplorePlan{Lock: lock, Clients: 2, Budget: explore.Budget{}})
+	explored, err = lab.Explore(t.Context(), lab.ExplorePlan{Lock: lock, Clients: 2, Budget: search.Budget{}})
 	require.NoError(t, err)
 	assert.Nil(t, explored.Found, "without a fault")
 	assert.Equal(t, points.MustHold, explored.Expected)
 
-	config, err := lab.ExplorePlan{Lock: lock, Budget: explore.Budget{faults.Pause: 1, faults.Crash: 2}}.Config()
+	config, err := lab.ExplorePlan{Lock: lock, Budget: search.Budget{faults.Pause: 1, faults.Crash: 2}}.Config()
 	require.NoError(t, err)
 	assert.Equal(t, 3, config.MostFaults, "as many as the budget has")
 }
@@ -39,7 +39,7 @@ func TestExploreWithinBounds(t *testing.T) {
 	lock, _ := impls.Find("setpx-del")
 	for text, plan := range map[string]lab.ExplorePlan{
 		"clients must be from 1 to 4, not 9":                                      {Clients: 9},
-		"pauses must be 0 or more, not -1":                                        {Budget: explore.Budget{faults.Pause: -1}},
+		"pauses must be 0 or more, not -1":                                        {Budget: search.Budget{faults.Pause: -1}},
 		"reenter is for locks that promise re-entrance, which setpx-del does not": {Reenter: 1},
 	} {
 		plan.Lock = lock
@@ -51,26 +51,26 @@ func TestExploreWithinBounds(t *testing.T) {
 func TestExplorationOutcome(t *testing.T) {
 	lua, ok := impls.Find("setpx-lua")
 	assert.True(t, ok)
-	config := explore.Config{Lock: lua}
+	config := search.Config{Lock: lua}
 	found, held := &trace.Trace{Anomalies: []checker.Name{checker.WrongfulDelete}}, []string{"held"}
 	tests := map[string]struct {
-		result   explore.Result
+		result   search.Result
 		expected points.Expectation
 		want     lab.Outcome
 	}{
-		"holds":                {explore.Result{Coverage: held}, points.MustHold, lab.AsExpected},
-		"nobody ever held it":  {explore.Result{Coverage: []string{"refused"}}, points.MustHold, lab.Unknown},
-		"nor should have":      {explore.Result{}, points.MustBreak, lab.Unknown},
-		"broken as expected":   {explore.Result{Found: found}, points.MustBreak, lab.AsExpected},
-		"broken one passes":    {explore.Result{Coverage: held}, points.MustBreak, lab.Surprise},
-		"sound one breaks":     {explore.Result{Found: found}, points.MustHold, lab.Surprise},
-		"breaks a promise":     {explore.Result{Found: found}, points.PerCard, lab.Surprise},
-		"limit":                {explore.Result{Coverage: held, Limit: "5 states"}, points.MustBreak, lab.Unknown},
-		"found before a limit": {explore.Result{Found: found}, points.MayBreak, lab.AsExpected},
-		"a fault never struck": {explore.Result{Coverage: held, Passed: explore.Passed{Idle: []faults.Kind{faults.LongHold}}}, points.MustHold, lab.Unknown},
-		"excused":              {explore.Result{Coverage: held, Passed: explore.Passed{Excused: []*trace.Trace{found}}}, points.PerCard, lab.AsExpected},
+		"holds":                {search.Result{Coverage: held}, points.MustHold, lab.AsExpected},
+		"nobody ever held it":  {search.Result{Coverage: []string{"refused"}}, points.MustHold, lab.Unknown},
+		"nor should have":      {search.Result{}, points.MustBreak, lab.Unknown},
+		"broken as expected":   {search.Result{Found: found}, points.MustBreak, lab.AsExpected},
+		"broken one passes":    {search.Result{Coverage: held}, points.MustBreak, lab.Surprise},
+		"sound one breaks":     {search.Result{Found: found}, points.MustHold, lab.Surprise},
+		"breaks a promise":     {search.Result{Found: found}, points.PerCard, lab.Surprise},
+		"limit":                {search.Result{Coverage: held, Limit: "5 states"}, points.MustBreak, lab.Unknown},
+		"found before a limit": {search.Result{Found: found}, points.MayBreak, lab.AsExpected},
+		"a fault never struck": {search.Result{Coverage: held, Passed: search.Passed{Idle: []faults.Kind{faults.LongHold}}}, points.MustHold, lab.Unknown},
+		"excused":              {search.Result{Coverage: held, Passed: search.Passed{Excused: []*trace.Trace{found}}}, points.PerCard, lab.AsExpected},
 		"disputed": {
-			explore.Result{Found: found, Disputed: []explore.Dispute{{Anomaly: checker.Overwrite}}}, points.MustBreak, lab.Failed,
+			search.Result{Found: found, Disputed: []search.Dispute{{Anomaly: checker.Overwrite}}}, points.MustBreak, lab.Failed,
 		},
 	}
 	for name, test := range tests {

@@ -89,8 +89,6 @@ func (p *ExplorationPage) Write(e *Exploration, command []string) (path string, 
 	found := e.Shown()
 	c := record.Cell{Lock: e.Config.Lock.Name, Scenario: points.None, Expected: record.Expectation{By: record.ByMatrix}}
 	switch {
-	case len(e.Disputed) > 0:
-		found, c.Failure = e.Disputed[0].Trace, "the explorer saw "+string(e.Disputed[0].Anomaly)+", and the checker does not"
 	case found != nil:
 	case e.Outcome() == Unknown:
 		c.Verdict = checker.Verdict{Kind: checker.Undecided, Reason: "no counterexample, and the search was not complete, or saw too little to conclude anything"}

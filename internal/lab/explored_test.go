@@ -12,8 +12,8 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 // A counterexample is a page, with its finding as a sentence. A directory has one.
@@ -21,11 +21,11 @@ func TestAnExplorationIsAPage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "explored")
 	lock, _ := impls.Find("setpx-del")
 	for _, test := range []struct {
-		budget explore.Budget
+		budget search.Budget
 		want   []string
 	}{
-		{explore.Budget{faults.ReplyLost: 1}, []string{"s acquire ended without it.", "A request is carried out, and its reply is lost.", "cells-0"}},
-		{explore.Budget{}, []string{"No surprise, and nothing broke", "cells-0"}},
+		{search.Budget{faults.ReplyLost: 1}, []string{"s acquire ended without it.", "A request is carried out, and its reply is lost.", "cells-0"}},
+		{search.Budget{}, []string{"No surprise, and nothing broke", "cells-0"}},
 	} {
 		page, err := ClaimExploration(dir)
 		require.NoError(t, err)

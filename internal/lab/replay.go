@@ -14,8 +14,8 @@ import (
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
-	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -149,7 +149,7 @@ func counterexamplesOf(ctx context.Context, line points.Line) Found {
 		found.Missed = append(found.Missed, fmt.Errorf("%s is in the table of breaking points, and no lock", line.Lock))
 		return found
 	}
-	limits := explore.Config{States: points.LongestStates, Instants: &explore.Instants{}}
+	limits := search.Config{States: points.LongestStates}
 	for _, point := range line.Points() {
 		t, err := point.Find(ctx, lock, limits)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
@@ -67,15 +67,15 @@ func (s *shrinker) validated(ctx context.Context, a checker.Anomaly, t *trace.Tr
 
 // budgets are tried in this order: no fault, one kind after the other, then what befalls clients and messages together. Faults of a
 // server are nobody's bug.
-func budgets(lock impls.Spec) []explore.Budget {
-	together := explore.Budget{}
-	all := []explore.Budget{{}}
-	for _, kind := range explore.FaultsOf(lock) {
+func budgets(lock impls.Spec) []search.Budget {
+	together := search.Budget{}
+	all := []search.Budget{{}}
+	for _, kind := range search.FaultsOf(lock) {
 		if kind.OnServer() {
 			continue
 		}
 		together[kind] = 2
-		all = append(all, explore.Budget{kind: 2})
+		all = append(all, search.Budget{kind: 2})
 	}
 	return append(all, together)
 }
@@ -87,15 +87,15 @@ const (
 )
 
 // explore finds the smallest schedule that shows an anomaly within a budget; nil if there is none.
-func (s *shrinker) explore(ctx context.Context, name checker.Name, budget explore.Budget) (*trace.Trace, error) {
-	bounds := []explore.Config{{Clients: 2, Rounds: 1}, {Clients: 3, Rounds: 1}, {Clients: 2, Rounds: 2}}
+func (s *shrinker) explore(ctx context.Context, name checker.Name, budget search.Budget) (*trace.Trace, error) {
+	bounds := []search.Config{{Clients: 2, Rounds: 1}, {Clients: 3, Rounds: 1}, {Clients: 2, Rounds: 2}}
 	if s.Subject.Spec.Servers > 1 {
-		bounds = []explore.Config{{Clients: 2, Rounds: 1, Servers: 3}}
+		bounds = []search.Config{{Clients: 2, Rounds: 1, Servers: 3}}
 	}
 	for _, config := range bounds {
 		config.Lock, config.Budget, config.MostFaults, config.Only = *s.Subject.Spec, budget, 2, []checker.Name{name}
 		config.States, config.Time = enoughStates, enoughTime/8
-		result, err := explore.Explore(ctx, config)
+		result, err := search.Search(ctx, config)
 		if err != nil {
 			return nil, err
 		}

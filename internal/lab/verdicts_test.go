@@ -15,7 +15,7 @@ import (
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -180,8 +180,8 @@ C2  acquire
 
 // The explorer judges by the same moment.
 func TestExploreValidityCountedFromTheReply(t *testing.T) {
-	found := func(spec impls.Spec) *explore.Result {
-		result, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: spec, Clients: 2, Rounds: 1, Budget: explore.Budget{faults.Pause: 1}, Only: []checker.Name{checker.DoubleHolder}})
+	found := func(spec impls.Spec) *search.Result {
+		result, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: spec, Clients: 2, Rounds: 1, Budget: search.Budget{faults.Pause: 1}, Only: []checker.Name{checker.DoubleHolder}})
 		require.NoError(t, err)
 		require.Empty(t, result.Result.Disputed)
 		return result.Result
@@ -425,7 +425,7 @@ func TestPermits(t *testing.T) {
 	for declared, found := range map[int]bool{2: true, 3: false} {
 		plan := lab.ExplorePlan{Lock: semaphore("three-permits", 3, declared), Clients: 3, Rounds: 1, Only: []checker.Name{checker.DoubleHolder}}
 		if needs.Count(t, "faults of any kind", 1, 2) == 1 { // two have a hundred times as many states
-			plan.Budget, plan.MostFaults = explore.Budget{faults.Crash: 1}, 1
+			plan.Budget, plan.MostFaults = search.Budget{faults.Crash: 1}, 1
 		}
 		result, err := lab.Explore(t.Context(), plan)
 		require.NoError(t, err)

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 // TestAssumptions holds what docs/tables/assumptions.md says a result rests on against what the explorer prints.
 func TestAssumptions(t *testing.T) {
-	bounded := explore.Bounded{Tired: true, Counting: true}
-	redis := (&explore.Result{Bounded: bounded}).Assumptions()
+	bounded := search.Bounded{Tired: true, Counting: true}
+	redis := (&search.Result{Bounded: bounded}).Assumptions()
 	var text strings.Builder
-	for i, zookeeper := range (&explore.Result{Bounded: bounded, Sessions: true}).Assumptions() {
-		write := func(where string, a explore.Assumption) {
+	for i, zookeeper := range (&search.Result{Bounded: bounded, Sessions: true}).Assumptions() {
+		write := func(where string, a search.Assumption) {
 			fmt.Fprintf(&text, "- **%s**%s\n", a.Short, where)
 			for _, full := range a.Full {
 				fmt.Fprintf(&text, "  - %s\n", full)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/points"
 )
 
@@ -49,7 +49,7 @@ func TestPointsSummary(t *testing.T) {
 			continue
 		}
 		var double, other, none []string
-		for _, f := range explore.Faults() {
+		for _, f := range search.Faults() {
 			cell := l.Cells[points.Column(f)]
 			switch {
 			case cell.Double.Faults == 1:
@@ -86,7 +86,7 @@ func dash(text string) string {
 func TestPointsLegend(t *testing.T) {
 	page := pageText(t, "../../docs/tables/breaking-points.md")
 	require.Contains(t, page, fmt.Sprintf("%d,000,000 states", points.ReviewedStates/1_000_000))
-	for _, f := range explore.Faults() {
+	for _, f := range search.Faults() {
 		require.Contains(t, page, fmt.Sprintf("| %s | `--%s` |", f, f.Of().Flag))
 	}
 	for _, column := range []points.Column{points.SlowClock, points.FastClock, points.ReleaseAgain} {

@@ -11,7 +11,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
@@ -20,31 +20,31 @@ func TestTraceGolden(t *testing.T) {
 	tests := map[string]struct {
 		lock             string
 		clients, servers int
-		budget           explore.Budget
+		budget           search.Budget
 		only             checker.Name
 		width            int
 	}{
-		"setnx-del-crash":              {lock: "setnx-del", clients: 3, budget: explore.Budget{faults.Crash: 1}},
-		"setpx-del-strangers-lock":     {lock: "setpx-del", clients: 3, budget: explore.Budget{faults.Pause: 1}, only: checker.WrongfulDelete},
-		"setpx-del-80-columns":         {lock: "setpx-del", clients: 3, budget: explore.Budget{faults.Pause: 1}, width: 80},
-		"getset-overwrite":             {lock: "getset", clients: 3, budget: explore.Budget{faults.Crash: 1}, only: checker.Overwrite},
-		"setpx-lua-resend-ghost":       {lock: "setpx-lua-resend", clients: 3, budget: explore.Budget{faults.ReplyLost: 1}},
-		"setnx-expire-norepair-crash":  {lock: "setnx-expire-norepair", clients: 2, budget: explore.Budget{faults.Crash: 1}},
-		"watchdog-published-two":       {lock: "watchdog-published", clients: 2, budget: explore.Budget{faults.Pause: 1}, only: checker.DoubleHolder},
-		"fenced-restart":               {lock: "fenced", clients: 2, budget: explore.Budget{faults.Restart: 1}},
-		"redlock-forgetful":            {lock: "redlock", clients: 2, servers: 3, budget: explore.Budget{faults.Restart: 1}},
-		"redlock-forgetful-80-columns": {lock: "redlock", clients: 2, servers: 3, budget: explore.Budget{faults.Restart: 1}, width: 60},
+		"setnx-del-crash":              {lock: "setnx-del", clients: 3, budget: search.Budget{faults.Crash: 1}},
+		"setpx-del-strangers-lock":     {lock: "setpx-del", clients: 3, budget: search.Budget{faults.Pause: 1}, only: checker.WrongfulDelete},
+		"setpx-del-80-columns":         {lock: "setpx-del", clients: 3, budget: search.Budget{faults.Pause: 1}, width: 80},
+		"getset-overwrite":             {lock: "getset", clients: 3, budget: search.Budget{faults.Crash: 1}, only: checker.Overwrite},
+		"setpx-lua-resend-ghost":       {lock: "setpx-lua-resend", clients: 3, budget: search.Budget{faults.ReplyLost: 1}},
+		"setnx-expire-norepair-crash":  {lock: "setnx-expire-norepair", clients: 2, budget: search.Budget{faults.Crash: 1}},
+		"watchdog-published-two":       {lock: "watchdog-published", clients: 2, budget: search.Budget{faults.Pause: 1}, only: checker.DoubleHolder},
+		"fenced-restart":               {lock: "fenced", clients: 2, budget: search.Budget{faults.Restart: 1}},
+		"redlock-forgetful":            {lock: "redlock", clients: 2, servers: 3, budget: search.Budget{faults.Restart: 1}},
+		"redlock-forgetful-80-columns": {lock: "redlock", clients: 2, servers: 3, budget: search.Budget{faults.Restart: 1}, width: 60},
 		"local-no-fault":               {lock: "local", clients: 2},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			spec, ok := impls.Find(test.lock)
 			require.True(t, ok)
-			c := explore.Config{Lock: spec, Clients: test.clients, Rounds: 1, Servers: test.servers, Budget: test.budget, MostFaults: 1, States: 300_000}
+			c := search.Config{Lock: spec, Clients: test.clients, Rounds: 1, Servers: test.servers, Budget: test.budget, MostFaults: 1, States: 300_000}
 			if test.only != "" {
 				c.Only = []checker.Name{test.only}
 			}
-			result, err := explore.Explore(t.Context(), c)
+			result, err := search.Search(t.Context(), c)
 			require.NoError(t, err)
 			require.NotNil(t, result.Found, "stopped at the limit of %q", result.Limit)
 			require.Empty(t, result.Disputed)

@@ -10,7 +10,7 @@ import (
 	"syscall/js"
 	"time"
 
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/web/internal/playground"
 )
 
@@ -30,7 +30,7 @@ func main() {
 	}))
 	lab := playground.New()
 	var shown time.Time
-	lab.Progress = func(p explore.Progress) {
+	lab.Progress = func(p search.Progress) {
 		if time.Since(shown) < pace {
 			return
 		}

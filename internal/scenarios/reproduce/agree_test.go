@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -61,9 +61,9 @@ func breaksWithAll(t *testing.T, lock string, fault faults.Kind) bool {
 	if spec.Needs != impls.EveryServer || fault != faults.ClockJump && fault != faults.Restart {
 		return false
 	}
-	config := explore.Config{Lock: spec, Clients: 2, Rounds: 1, MostFaults: spec.Servers, Only: []checker.Name{checker.DoubleHolder}}
-	config.Budget = explore.Budget{fault: spec.Servers}
-	result, err := explore.Explore(t.Context(), config)
+	config := search.Config{Lock: spec, Clients: 2, Rounds: 1, MostFaults: spec.Servers, Only: []checker.Name{checker.DoubleHolder}}
+	config.Budget = search.Budget{fault: spec.Servers}
+	result, err := search.Search(t.Context(), config)
 	require.NoError(t, err)
 	return result.Found != nil && len(result.Found.Faults) == spec.Servers
 }

@@ -26,7 +26,7 @@ import (
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/scenarios"
@@ -38,21 +38,21 @@ func articles() map[string]struct {
 	fault   faults.Kind
 	most    int
 	anomaly checker.Name
-	bounds  explore.Config
+	bounds  search.Config
 } {
 	type race = struct {
 		lock    string
 		fault   faults.Kind
 		most    int
 		anomaly checker.Name
-		bounds  explore.Config
+		bounds  search.Config
 	}
-	twoOnce, twoTwice, threeOnce := explore.Config{Clients: 2, Rounds: 1}, explore.Config{Clients: 2, Rounds: 2}, explore.Config{Clients: 3, Rounds: 1}
-	several := explore.Config{Clients: 2, Rounds: 1, Servers: 3}
+	twoOnce, twoTwice, threeOnce := search.Config{Clients: 2, Rounds: 1}, search.Config{Clients: 2, Rounds: 2}, search.Config{Clients: 3, Rounds: 1}
+	several := search.Config{Clients: 2, Rounds: 1, Servers: 3}
 	long := twoOnce // whose holders work for longer than their first lease lasts
-	long.Budget = explore.Budget{faults.LongHold: 1}
+	long.Budget = search.Budget{faults.LongHold: 1}
 	dying := twoOnce
-	dying.Budget = explore.Budget{faults.Crash: 1}
+	dying.Budget = search.Budget{faults.Crash: 1}
 	return map[string]race{
 		"double-delete":      {"setnx-expired-del", faults.Crash, 1, checker.WrongfulDelete, threeOnce},
 		"overwrite":          {"getset", faults.Crash, 1, checker.Overwrite, threeOnce},
@@ -73,7 +73,7 @@ func articles() map[string]struct {
 		"renewal-unheard":    {"redisson", faults.ReplyLost, 2, checker.DoubleHolder, long},
 		"late-request":       {"setpx-lua-resend", faults.LateRequest, 1, checker.GhostLock, twoOnce},
 
-		"endless-release":       {"setpx-lua-published/endless-release", faults.Pause, 1, checker.HungOperation, explore.Config{Clients: 1, Rounds: 1}},
+		"endless-release":       {"setpx-lua-published/endless-release", faults.Pause, 1, checker.HungOperation, search.Config{Clients: 1, Rounds: 1}},
 		"last-write-lost":       {"redisson-fair", faults.FailOver, 1, checker.DoubleHolder, twoOnce},
 		"restart-amid-work":     {"setnx-del", faults.Restart, 1, checker.StaleWrite, twoOnce},
 		"release-unheard":       {"setex-lua-published", faults.ReplyLost, 1, checker.FalseAlarm, twoOnce},
@@ -96,7 +96,7 @@ var long = []string{"blind-renewal", "renewal-late", "renewal-unheard", "time-ou
 
 // inArticles are the races of the articles, each with its counterexample. They are found once.
 var inArticles = sync.OnceValues(func() (map[string]reproduce.Counterexample, error) {
-	found, instants := map[string]reproduce.Counterexample{}, map[string]*explore.Instants{}
+	found, instants := map[string]reproduce.Counterexample{}, map[string]*search.Instants{}
 	for name, r := range articles() {
 		if !needs.Full() && slices.Contains(long, name) {
 			continue
@@ -107,12 +107,12 @@ var inArticles = sync.OnceValues(func() (map[string]reproduce.Counterexample, er
 		}
 		config := r.bounds
 		if instants[r.lock] == nil {
-			instants[r.lock] = &explore.Instants{}
+			instants[r.lock] = &search.Instants{}
 		}
 		config.Lock, config.MostFaults, config.Only, config.Instants = lock, r.most, []checker.Name{r.anomaly}, instants[r.lock]
-		config.Budget = explore.Budget{r.fault: r.most}
+		config.Budget = search.Budget{r.fault: r.most}
 		maps.Copy(config.Budget, r.bounds.Budget)
-		result, err := explore.Explore(context.Background(), config)
+		result, err := search.Search(context.Background(), config)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -191,7 +191,7 @@ func TestSomeAreFoundAgain(t *testing.T) {
 			continue
 		}
 		lock, _ := impls.Find(line.Lock)
-		limits := explore.Config{States: 20_000, Instants: &explore.Instants{}}
+		limits := search.Config{States: 20_000, Instants: &search.Instants{}}
 		for _, point := range line.Points() {
 			if found, err := point.Find(t.Context(), lock, limits); err == nil {
 				all = append(all, reproduce.Counterexample{Lock: lock, Faults: point.Faults, Trace: found})

@@ -14,7 +14,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 // onZooKeeper finds counterexamples of locks on a ZooKeeper.
@@ -40,8 +40,8 @@ func onZooKeeper() ([]reproduce.Counterexample, error) {
 		{"zookeeper-protected", faults.Partition, checker.GhostLock},
 	} {
 		lock, _ := impls.Find(race.lock)
-		result, err := explore.Explore(context.Background(), explore.Config{
-			Lock: lock, Clients: 2, Rounds: 1, Budget: explore.Budget{race.fault: 1}, MostFaults: 1, Only: []checker.Name{race.anomaly},
+		result, err := search.Search(context.Background(), search.Config{
+			Lock: lock, Clients: 2, Rounds: 1, Budget: search.Budget{race.fault: 1}, MostFaults: 1, Only: []checker.Name{race.anomaly},
 		})
 		if err != nil || result.Found == nil {
 			return nil, fmt.Errorf("%s, %s by %s: nothing is found, %w", race.lock, race.anomaly, race.fault, err)

@@ -6,7 +6,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 // Column is a column of the table: a kind of fault, or one of those that are about what faults do beside something else.
@@ -32,7 +32,7 @@ const (
 // Columns are those of the table, in its order.
 func Columns() []Column {
 	var list []Column
-	for _, kind := range explore.Faults() {
+	for _, kind := range search.Faults() {
 		list = append(list, Column(kind))
 	}
 	for _, v := range variants() {
@@ -43,7 +43,7 @@ func Columns() []Column {
 
 // columnsOf are those of a lock's service.
 func columnsOf(lock impls.Spec) []Column {
-	kinds := explore.FaultsOf(lock)
+	kinds := search.FaultsOf(lock)
 	return slices.DeleteFunc(Columns(), func(c Column) bool {
 		if _, ok := variantOf(c); ok {
 			return lock.Needs == impls.OneZooKeeper
@@ -58,16 +58,16 @@ type variant struct {
 	beside  faults.Kind   // that strikes once; none: it is no fault
 	strikes []faults.Kind // one kind of which strikes, up to most times
 	most    int
-	apply   func(*explore.Config)
+	apply   func(*search.Config)
 }
 
 func variants() []variant {
-	drifts := func(c *explore.Config) { c.ClockRate = DriftRate }
+	drifts := func(c *search.Config) { c.ClockRate = DriftRate }
 	takeTime := []faults.Kind{faults.Pause, faults.LongHold} // a drift alone does nothing: it takes time
 	return []variant{
 		{SlowClock, faults.ClockBehind, takeTime, MostAlone - 1, drifts},
 		{FastClock, faults.ClockAhead, takeTime, MostAlone - 1, drifts},
-		{ReleaseAgain, "", []faults.Kind{faults.ReplyLost, faults.LateRequest}, MostAlone, func(c *explore.Config) { c.ReleaseAgain = true }},
+		{ReleaseAgain, "", []faults.Kind{faults.ReplyLost, faults.LateRequest}, MostAlone, func(c *search.Config) { c.ReleaseAgain = true }},
 	}
 }
 
@@ -82,8 +82,8 @@ func variantOf(c Column) (v variant, ok bool) {
 }
 
 // with is what may strike in the column if one kind of fault does, and without what has struck without what the column is about.
-func (v variant) with(kind faults.Kind) explore.Config {
-	c := explore.Config{Budget: explore.Budget{kind: v.most}, MostFaults: MostAlone}
+func (v variant) with(kind faults.Kind) search.Config {
+	c := search.Config{Budget: search.Budget{kind: v.most}, MostFaults: MostAlone}
 	if v.beside != "" {
 		c.Budget[v.beside] = 1
 	}
@@ -91,7 +91,7 @@ func (v variant) with(kind faults.Kind) explore.Config {
 	return c
 }
 
-func (v variant) without(kind faults.Kind, struck []faults.Kind) explore.Config {
+func (v variant) without(kind faults.Kind, struck []faults.Kind) search.Config {
 	n := len(struck)
 	if slices.Contains(struck, v.beside) {
 		n--
@@ -108,7 +108,7 @@ func (c Column) point(b Break) Point {
 		return p
 	}
 	for _, kind := range v.strikes {
-		p.ways = append(p.ways, way{v.with(kind), func(struck []faults.Kind) explore.Config { return v.without(kind, struck) }})
+		p.ways = append(p.ways, way{v.with(kind), func(struck []faults.Kind) search.Config { return v.without(kind, struck) }})
 	}
 	return p
 }
@@ -198,7 +198,7 @@ func (r *rowSearch) worseBy(v variant, kind faults.Kind, only []checker.Name) (B
 }
 
 // widening searches two clients once, and, where that shows nothing, more. It returns the bounds, too.
-func (r *rowSearch) widening(what explore.Config, only []checker.Name) (Break, []faults.Kind, []explore.Config, error) {
+func (r *rowSearch) widening(what search.Config, only []checker.Name) (Break, []faults.Kind, []search.Config, error) {
 	narrow := narrowest(r.lock)
 	b, struck, err := r.within(narrow, min(r.states, VariantStates), what, only)
 	switch {

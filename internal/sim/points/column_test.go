@@ -9,7 +9,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 // Of two kinds the one counts that breaks the lock with fewer faults, if nothing is unknown of the other.
@@ -53,7 +53,7 @@ func TestVariants(t *testing.T) {
 				require.Empty(t, lines[0].Disputed)
 				assert.Equal(t, cell, lines[0].Cells[column].String())
 				for _, point := range lines[0].Points() {
-					found, err := point.Find(t.Context(), spec, explore.Config{States: 20_000})
+					found, err := point.Find(t.Context(), spec, search.Config{States: 20_000})
 					require.NoError(t, err)
 					assert.Equal(t, column == SlowClock, found.Rate(faults.ClockBehind) != 1)
 				}

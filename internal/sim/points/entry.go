@@ -5,7 +5,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
@@ -89,5 +89,5 @@ func Meaning(head string) string {
 	case string(ReleaseAgain):
 		return "A reply is lost, or a request late, and a client releases again."
 	}
-	return trace.Meaning(faults.Kind(head), explore.UsualSkew, explore.Lease, 1)
+	return trace.Meaning(faults.Kind(head), search.UsualSkew, search.Lease, 1)
 }

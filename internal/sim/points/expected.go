@@ -6,7 +6,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 // Expectation is what an exploration should come to.
@@ -21,7 +21,7 @@ const (
 )
 
 // Expect says what the reviewed breaking points, or else the lock's card, make of an exploration.
-func Expect(lines []Line, c explore.Config) Expectation {
+func Expect(lines []Line, c search.Config) Expectation {
 	i := slices.IndexFunc(lines, func(l Line) bool { return l.Lock == c.Lock.Name })
 	if i >= 0 && lines[i].Why == "" && !unlikeTable(c) {
 		switch {
@@ -38,31 +38,31 @@ func Expect(lines []Line, c explore.Config) Expectation {
 }
 
 // unlikeTable says whether a search differs from those of the table in what its faults or its clients are.
-func unlikeTable(c explore.Config) bool {
+func unlikeTable(c search.Config) bool {
 	return c.Skew != 0 || c.ClockRate != 0 || c.Lag > 1 || c.Reenter > 0 || c.ReleaseAgain || c.Queues()
 }
 
 // wanted says whether one of the anomalies is looked for.
-func wanted(c explore.Config, names []checker.Name) bool {
+func wanted(c search.Config, names []checker.Name) bool {
 	return len(c.Only) == 0 || slices.ContainsFunc(names, func(n checker.Name) bool { return slices.Contains(c.Only, n) })
 }
 
 // onlyTwoHolders says whether nothing else is looked for.
-func onlyTwoHolders(c explore.Config) bool { return slices.Equal(c.Only, twoHolders()) }
+func onlyTwoHolders(c search.Config) bool { return slices.Equal(c.Only, twoHolders()) }
 
 // allowed is how many faults of a kind a search may spend.
-func allowed(c explore.Config, kind faults.Kind) int { return min(c.Budget[kind], c.MostFaults) }
+func allowed(c search.Config, kind faults.Kind) int { return min(c.Budget[kind], c.MostFaults) }
 
 // breaks says whether something that breaks the lock fits into the bounds.
-func (l Line) breaks(c explore.Config) bool {
+func (l Line) breaks(c search.Config) bool {
 	least := bounds(c.Lock)
-	fits := func(b explore.Config) bool {
+	fits := func(b search.Config) bool {
 		return c.Clients >= b.Clients && c.Rounds >= b.Rounds && c.ServerCount() >= b.Servers
 	}
 	if fits(least[0]) && len(l.None) > 0 && wanted(c, l.None) {
 		return true
 	}
-	for _, kind := range explore.Faults() {
+	for _, kind := range search.Faults() {
 		cell := l.Cells[Column(kind)]
 		for _, b := range []Break{cell.Any, cell.Double} {
 			within := least[0]
@@ -80,8 +80,8 @@ func (l Line) breaks(c explore.Config) bool {
 }
 
 // holds says whether all that fits into the bounds was searched: one kind of fault, or one fault.
-func (l Line) holds(c explore.Config) bool {
-	within := slices.ContainsFunc(bounds(c.Lock), func(b explore.Config) bool {
+func (l Line) holds(c search.Config) bool {
+	within := slices.ContainsFunc(bounds(c.Lock), func(b search.Config) bool {
 		return c.Clients <= b.Clients && c.Rounds <= b.Rounds && (b.Servers == 0 || c.ServerCount() == b.Servers)
 	})
 	if !within || l.Unsure || wanted(c, l.None) && len(l.None) > 0 {
@@ -113,7 +113,7 @@ func (c Cell) holds(faults int, twoHolders bool) bool {
 }
 
 // Meets says whether a result that is complete, or a counterexample, is what was expected.
-func (e Expectation) Meets(r *explore.Result, lock impls.Card) bool {
+func (e Expectation) Meets(r *search.Result, lock impls.Card) bool {
 	switch e {
 	case MustBreak:
 		return r.Found != nil

@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
@@ -23,8 +23,8 @@ type Point struct {
 
 // way is one of several ways to a point.
 type way struct {
-	what    explore.Config                            // that may strike
-	without func(struck []faults.Kind) explore.Config // what must not lead there: see variant; nil: there is nothing of the kind
+	what    search.Config                            // that may strike
+	without func(struck []faults.Kind) search.Config // what must not lead there: see variant; nil: there is nothing of the kind
 }
 
 // None is what a point has for its faults where none is needed.
@@ -55,7 +55,7 @@ func (l Line) Points() []Point {
 		}
 	}
 	if len(l.Mixture) > 0 {
-		mixture := explore.Config{Budget: explore.Budget{}, MostFaults: len(l.Mixture)}
+		mixture := search.Config{Budget: search.Budget{}, MostFaults: len(l.Mixture)}
 		for _, kind := range l.Mixture {
 			mixture.Budget[kind] = 1
 		}
@@ -64,13 +64,13 @@ func (l Line) Points() []Point {
 	return points
 }
 
-// Find finds the counterexample of a point. limits bounds each search, and has the instants that they share.
-func (p Point) Find(ctx context.Context, lock impls.Spec, limits explore.Config) (*trace.Trace, error) {
-	find := func(bounds, what explore.Config) (*trace.Trace, error) {
+// Find finds the counterexample of a point. limits bounds each search.
+func (p Point) Find(ctx context.Context, lock impls.Spec, limits search.Config) (*trace.Trace, error) {
+	find := func(bounds, what search.Config) (*trace.Trace, error) {
 		config := within(bounds, what)
 		config.Lock, config.Only = lock, p.anomalies
-		config.States, config.Time, config.Memory, config.Instants = limits.States, limits.Time, limits.Memory, limits.Instants
-		result, err := explore.Explore(ctx, config)
+		config.States, config.Time, config.Memory = limits.States, limits.Time, limits.Memory
+		result, err := search.Search(ctx, config)
 		if err != nil {
 			return nil, err
 		}
@@ -92,12 +92,12 @@ func (p Point) Find(ctx context.Context, lock impls.Spec, limits explore.Config)
 }
 
 // bounds are tried in this order: the fewer clients, the shorter the script. Three servers are the fewest of which a majority is not all.
-func (p Point) bounds(lock impls.Spec) []explore.Config {
+func (p Point) bounds(lock impls.Spec) []search.Config {
 	switch {
 	case lock.Servers > 1:
 		return bounds(lock)
 	case p.twice:
-		return []explore.Config{{Clients: 2, Rounds: 2}}
+		return []search.Config{{Clients: 2, Rounds: 2}}
 	}
-	return []explore.Config{{Clients: 2, Rounds: 1}, {Clients: 3, Rounds: 1}, {Clients: 2, Rounds: 2}}
+	return []search.Config{{Clients: 2, Rounds: 1}, {Clients: 3, Rounds: 1}, {Clients: 2, Rounds: 2}}
 }

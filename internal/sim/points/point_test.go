@@ -9,7 +9,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 // TestPoints: each entry of a line is found again, once.
@@ -34,7 +34,7 @@ func TestPoints(t *testing.T) {
 		line := lines[slices.IndexFunc(lines, func(l Line) bool { return l.Lock == name })]
 		var found []string
 		for _, point := range line.Points() {
-			trace, err := point.Find(t.Context(), lock, explore.Config{})
+			trace, err := point.Find(t.Context(), lock, search.Config{})
 			require.NoError(t, err)
 			assert.LessOrEqual(t, len(trace.Faults), 2)
 			found = append(found, point.Faults+" ["+string(trace.Anomalies[0])+"]")
@@ -49,6 +49,6 @@ func TestPointThatIsNotThere(t *testing.T) {
 	points := Line{Lock: lock.Name, Mixture: []faults.Kind{faults.Crash, faults.Duplicate}}.Points()
 	require.Len(t, points, 1)
 	assert.Equal(t, "2 × crash+duplicate: [double-holder]", points[0].String())
-	_, err := points[0].Find(t.Context(), lock, explore.Config{States: 1000})
+	_, err := points[0].Find(t.Context(), lock, search.Config{States: 1000})
 	assert.EqualError(t, err, "by the table of breaking points, 2 × crash+duplicate: [double-holder]; it was not found again")
 }

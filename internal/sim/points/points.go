@@ -10,7 +10,6 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
@@ -30,7 +29,6 @@ type Line struct {
 	Mixture []faults.Kind // two kinds that together make two holders, where neither does alone
 	// MixtureBound is how far such mixtures were searched.
 	MixtureBound Break
-	Disputed     []explore.Dispute
 
 	found []*trace.Trace // without a fault, one for each search
 }

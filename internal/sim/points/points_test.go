@@ -15,7 +15,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
@@ -239,29 +239,29 @@ setpx-del mixture crash + overwork
 	require.True(t, ok)
 	lua, ok := impls.Find("setpx-lua")
 	require.True(t, ok)
-	config := func(clients, rounds, most int, budget explore.Budget, only ...checker.Name) explore.Config {
-		return explore.Config{Lock: setpx, Clients: clients, Rounds: rounds, MostFaults: most, Budget: budget, Only: only}
+	config := func(clients, rounds, most int, budget search.Budget, only ...checker.Name) search.Config {
+		return search.Config{Lock: setpx, Clients: clients, Rounds: rounds, MostFaults: most, Budget: budget, Only: only}
 	}
 	tests := map[string]struct {
-		config explore.Config
+		config search.Config
 		want   Expectation
 	}{
-		"one is enough":          {config(3, 1, 2, explore.Budget{faults.Pause: 1}), MustBreak},
-		"it is looked for":       {config(3, 1, 2, explore.Budget{faults.Pause: 1}, checker.DoubleHolder), MustBreak},
-		"not what is looked for": {config(3, 1, 2, explore.Budget{faults.Pause: 1}, checker.Overwrite), MayBreak},
-		"too few clients":        {config(2, 1, 2, explore.Budget{faults.Pause: 1}), MayBreak},
-		"harmless":               {config(3, 1, 2, explore.Budget{faults.Crash: 2}), MustHold},
-		"harmless in 2x2":        {config(2, 2, 2, explore.Budget{faults.Crash: 2}), MustHold},
-		"more than was reviewed": {config(4, 1, 2, explore.Budget{faults.Crash: 2}), MayBreak},
-		"a third":                {config(3, 1, 3, explore.Budget{faults.Crash: 3}), MayBreak},
-		"no two holders":         {config(3, 1, 2, explore.Budget{faults.ReplyLost: 2}, checker.DoubleHolder), MustHold},
-		"two are not known":      {config(3, 1, 2, explore.Budget{faults.LateRequest: 2}), MayBreak},
-		"one is known":           {config(3, 1, 1, explore.Budget{faults.LateRequest: 1}), MustHold},
-		"fewer were reviewed":    {config(3, 1, 1, explore.Budget{faults.Restart: 1}), MayBreak},
-		"takes two rounds":       {config(2, 2, 1, explore.Budget{faults.Duplicate: 1}), MustBreak},
-		"mixture":                {config(2, 2, 2, explore.Budget{faults.Crash: 1, faults.LongHold: 1}), MustBreak},
-		"half a mixture":         {config(3, 1, 1, explore.Budget{faults.Crash: 1, faults.LongHold: 1}), MustHold},
-		"not in the table":       {explore.Config{Lock: lua, Clients: 3, Rounds: 1}, PerCard},
+		"one is enough":          {config(3, 1, 2, search.Budget{faults.Pause: 1}), MustBreak},
+		"it is looked for":       {config(3, 1, 2, search.Budget{faults.Pause: 1}, checker.DoubleHolder), MustBreak},
+		"not what is looked for": {config(3, 1, 2, search.Budget{faults.Pause: 1}, checker.Overwrite), MayBreak},
+		"too few clients":        {config(2, 1, 2, search.Budget{faults.Pause: 1}), MayBreak},
+		"harmless":               {config(3, 1, 2, search.Budget{faults.Crash: 2}), MustHold},
+		"harmless in 2x2":        {config(2, 2, 2, search.Budget{faults.Crash: 2}), MustHold},
+		"more than was reviewed": {config(4, 1, 2, search.Budget{faults.Crash: 2}), MayBreak},
+		"a third":                {config(3, 1, 3, search.Budget{faults.Crash: 3}), MayBreak},
+		"no two holders":         {config(3, 1, 2, search.Budget{faults.ReplyLost: 2}, checker.DoubleHolder), MustHold},
+		"two are not known":      {config(3, 1, 2, search.Budget{faults.LateRequest: 2}), MayBreak},
+		"one is known":           {config(3, 1, 1, search.Budget{faults.LateRequest: 1}), MustHold},
+		"fewer were reviewed":    {config(3, 1, 1, search.Budget{faults.Restart: 1}), MayBreak},
+		"takes two rounds":       {config(2, 2, 1, search.Budget{faults.Duplicate: 1}), MustBreak},
+		"mixture":                {config(2, 2, 2, search.Budget{faults.Crash: 1, faults.LongHold: 1}), MustBreak},
+		"half a mixture":         {config(3, 1, 1, search.Budget{faults.Crash: 1, faults.LongHold: 1}), MustHold},
+		"not in the table":       {search.Config{Lock: lua, Clients: 3, Rounds: 1}, PerCard},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -274,10 +274,10 @@ func TestMeets(t *testing.T) {
 	spec, ok := impls.Find("setpx-lua")
 	require.True(t, ok)
 	card := spec.Card
-	found := func(name checker.Name, kinds ...faults.Kind) *explore.Result {
-		return &explore.Result{Found: &trace.Trace{Anomalies: []checker.Name{name}, Faults: kinds}}
+	found := func(name checker.Name, kinds ...faults.Kind) *search.Result {
+		return &search.Result{Found: &trace.Trace{Anomalies: []checker.Name{name}, Faults: kinds}}
 	}
-	holds := &explore.Result{}
+	holds := &search.Result{}
 	assert.True(t, MustHold.Meets(holds, card))
 	assert.False(t, MustBreak.Meets(holds, card), "a broken lock that passes is a surprise")
 	assert.False(t, MustHold.Meets(found(checker.GhostLock), card))

@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 //go:embed breaking.txt
@@ -179,7 +179,7 @@ func parseBreak(text string) (Break, error) {
 
 func parseAnomaly(name string) (checker.Name, error) {
 	anomaly := checker.Named(name)
-	if !slices.Contains(explore.Anomalies(), anomaly) {
+	if !slices.Contains(search.Anomalies(), anomaly) {
 		return "", fmt.Errorf("%q is no anomaly that the explorer looks for", name)
 	}
 	return anomaly, nil

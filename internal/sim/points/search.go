@@ -12,7 +12,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 const (
@@ -84,8 +84,6 @@ type rowSearch struct {
 	lock   impls.Spec
 	states int
 	line   Line
-	// instants are what each search can take from those before.
-	instants explore.Instants
 }
 
 func (r *rowSearch) find(columns []Column) error {
@@ -113,7 +111,7 @@ func (r *rowSearch) find(columns []Column) error {
 // without finds all that the lock shows without a fault: each search looks for what the others have not found.
 func (r *rowSearch) without() error {
 	for {
-		b, _, err := r.probe(explore.Config{}, r.others())
+		b, _, err := r.probe(search.Config{}, r.others())
 		if err != nil {
 			return err
 		}
@@ -128,7 +126,7 @@ func (r *rowSearch) without() error {
 // others are the anomalies that the lock does not show without a fault.
 func (r *rowSearch) others() []checker.Name {
 	var names []checker.Name
-	for _, name := range explore.Anomalies() {
+	for _, name := range search.Anomalies() {
 		if !slices.Contains(r.line.None, name) {
 			names = append(names, name)
 		}
@@ -201,8 +199,8 @@ func (r *rowSearch) mixture() error {
 	if slices.Contains(r.line.None, checker.DoubleHolder) {
 		return nil // there is nothing to look for
 	}
-	what := explore.Config{Budget: explore.Budget{}, MostFaults: MostAlone}
-	for _, kind := range explore.FaultsOf(r.lock) {
+	what := search.Config{Budget: search.Budget{}, MostFaults: MostAlone}
+	for _, kind := range search.FaultsOf(r.lock) {
 		if r.line.Cells[Column(kind)].Double.Faults == 0 {
 			what.Budget[kind] = 1
 		}
@@ -213,52 +211,51 @@ func (r *rowSearch) mixture() error {
 }
 
 // bounds are how many clients and rounds are searched, the second only where the first show nothing.
-func bounds(lock impls.Spec) []explore.Config {
+func bounds(lock impls.Spec) []search.Config {
 	if lock.Servers > 1 {
-		return []explore.Config{{Clients: 2, Rounds: 1, Servers: 3}}
+		return []search.Config{{Clients: 2, Rounds: 1, Servers: 3}}
 	}
-	return []explore.Config{{Clients: 3, Rounds: 1}, {Clients: 2, Rounds: 2}}
+	return []search.Config{{Clients: 3, Rounds: 1}, {Clients: 2, Rounds: 2}}
 }
 
 // within is a search for what may strike within bounds.
-func within(bounds, what explore.Config) explore.Config {
+func within(bounds, what search.Config) search.Config {
 	what.Budget = maps.Clone(what.Budget)
 	what.Clients, what.Rounds, what.Servers = bounds.Clients, bounds.Rounds, bounds.Servers
 	return what
 }
 
 // boundsText is how many clients go how often through it, as the table has it: "3x1".
-func boundsText(c explore.Config) string { return fmt.Sprintf("%dx%d", c.Clients, c.Rounds) }
+func boundsText(c search.Config) string { return fmt.Sprintf("%dx%d", c.Clients, c.Rounds) }
 
 // narrowest are the bounds of the fewest clients and rounds.
-func narrowest(lock impls.Spec) []explore.Config {
+func narrowest(lock impls.Spec) []search.Config {
 	if lock.Servers > 1 {
 		return bounds(lock)
 	}
-	return []explore.Config{{Clients: 2, Rounds: 1}}
+	return []search.Config{{Clients: 2, Rounds: 1}}
 }
 
 // alone is what strikes if up to so many faults of one kind do.
-func alone(kind faults.Kind, most int) explore.Config {
-	return explore.Config{Budget: explore.Budget{kind: most}, MostFaults: most}
+func alone(kind faults.Kind, most int) search.Config {
+	return search.Config{Budget: search.Budget{kind: most}, MostFaults: most}
 }
 
 // probe looks for the fewest faults of those that may strike which make one of the anomalies.
-func (r *rowSearch) probe(what explore.Config, only []checker.Name) (Break, []faults.Kind, error) {
+func (r *rowSearch) probe(what search.Config, only []checker.Name) (Break, []faults.Kind, error) {
 	return r.within(bounds(r.lock), r.states, what, only)
 }
 
 // within is probe within other bounds, the later only where the earlier show nothing.
-func (r *rowSearch) within(bounds []explore.Config, states int, what explore.Config, only []checker.Name) (Break, []faults.Kind, error) {
+func (r *rowSearch) within(bounds []search.Config, states int, what search.Config, only []checker.Name) (Break, []faults.Kind, error) {
 	most := what.MostFaults
 	for i, b := range bounds {
 		c := within(b, what)
-		c.Lock, c.Only, c.States, c.Instants = r.lock, only, states, &r.instants
-		result, err := explore.Explore(r.ctx, c)
+		c.Lock, c.Only, c.States = r.lock, only, states
+		result, err := search.Search(r.ctx, c)
 		if err != nil {
 			return Break{}, nil, err
 		}
-		r.line.Disputed = append(r.line.Disputed, result.Disputed...)
 		if found := result.Found; found != nil {
 			return Break{Faults: len(found.Faults), Anomalies: found.Anomalies, Clear: len(found.Faults) - 1, Twice: i > 0, found: found}, found.Faults, nil
 		}

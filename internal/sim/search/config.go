@@ -66,8 +66,8 @@ const Lease = 1200 * time.Millisecond
 // UsualSkew is by how much a wrong clock is wrong by default.
 const UsualSkew = Lease * 3 / 2
 
-// usualTries is how often a client tries in a round by default: once, and once more when it was refused.
-const usualTries = 2
+// UsualTries is how often a client tries in a round by default: once, and once more when it was refused.
+const UsualTries = 2
 
 // What can be searched at most.
 const (
@@ -101,7 +101,7 @@ func (c Config) Usual() Config {
 		}
 		c.Servers = cmp.Or(c.Servers, min(c.Lock.Servers, 3))
 	}
-	c.Rounds, c.Tries, c.Lag = cmp.Or(c.Rounds, 1), cmp.Or(c.Tries, usualTries), cmp.Or(c.Lag, 1)
+	c.Rounds, c.Tries, c.Lag = cmp.Or(c.Rounds, 1), cmp.Or(c.Tries, UsualTries), cmp.Or(c.Lag, 1)
 	if c.Budget == nil {
 		c.MostFaults = cmp.Or(c.MostFaults, 2)
 		c.Budget = Any(c.Lock, c.MostFaults)
@@ -120,7 +120,7 @@ func (c Config) ServerCount() int { return cmp.Or(c.Servers, max(c.Lock.Servers,
 // model is what may happen.
 func (c Config) model() world.Config {
 	return world.Config{
-		Lock: c.Lock, Clients: c.Clients, Rounds: c.Rounds, Servers: c.ServerCount(), Tries: cmp.Or(c.Tries, usualTries), ReleaseAgain: c.ReleaseAgain,
+		Lock: c.Lock, Clients: c.Clients, Rounds: c.Rounds, Servers: c.ServerCount(), Tries: cmp.Or(c.Tries, UsualTries), ReleaseAgain: c.ReleaseAgain,
 		Lease: Lease, Skew: cmp.Or(c.Skew, UsualSkew), ClockRate: c.ClockRate, Budget: c.Budget, Most: c.MostFaults,
 		Grid: cmp.Or(c.Grid, Lease/4), Horizon: cmp.Or(c.Horizon, Lease*5/2), Without: c.Without,
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/reasons"
 	"github.com/locklab/locklab/internal/report/web/encode"
-	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/process"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/story"
 	"github.com/locklab/locklab/internal/timeline"
 	"github.com/locklab/locklab/scenarios"
@@ -46,13 +46,13 @@ type Question struct {
 
 // Lab answers questions. It is used by one goroutine.
 type Lab struct {
-	walks map[string]*explore.Walk // the walk of each setup
+	walks map[string]*search.Walk // the walk of each setup
 	// Progress is told how far a search has come; it may be nil.
-	Progress func(explore.Progress)
+	Progress func(search.Progress)
 }
 
 // New is a lab.
-func New() *Lab { return &Lab{walks: map[string]*explore.Walk{}} }
+func New() *Lab { return &Lab{walks: map[string]*search.Walk{}} }
 
 // Ask answers a question, both in JSON. An error is {"error": …}, with the line of a script if it is about one.
 func (l *Lab) Ask(ctx context.Context, question []byte) []byte {
@@ -164,14 +164,14 @@ func newCatalogue() catalogue {
 		explored[lock.Name] = true
 	}
 	for _, lock := range impls.Every() {
-		card := lockCard{Name: lock.Name, Idea: lock.Idea, Bug: lock.Bug, Source: lock.Source, File: process.SourceOf(lock), Walked: explored[lock.Name], Clients: explore.MostClients}
+		card := lockCard{Name: lock.Name, Idea: lock.Idea, Bug: lock.Bug, Source: lock.Source, File: process.SourceOf(lock), Walked: explored[lock.Name], Clients: search.MostClients}
 		if card.Walked {
-			card.Faults = explore.FaultsOf(lock)
+			card.Faults = search.FaultsOf(lock)
 		}
 		all.Locks = append(all.Locks, card)
 	}
 	why := reasons.Why("faults")
-	for _, kind := range explore.Faults() {
+	for _, kind := range search.Faults() {
 		all.Faults = append(all.Faults, faultCard{kind, meaning(kind), why[string(kind)]})
 	}
 	scripts, err := scenarios.Builtin()

@@ -15,8 +15,8 @@ import (
 	"github.com/locklab/locklab/internal/explain"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/scenarios"
 	"github.com/locklab/locklab/web/internal/playground"
 )
@@ -254,7 +254,7 @@ func TestRandomWalks(t *testing.T) {
 	l := playground.New()
 	for n, lock := range locks[:needs.Count(t, "locks", 6, len(locks))] {
 		dice := rand.New(rand.NewPCG(uint64(n), 46))
-		setup := playground.Setup{Lock: lock.Name, Clients: 2, Rounds: 1, Faults: explore.FaultsOf(lock), Most: 2}
+		setup := playground.Setup{Lock: lock.Name, Clients: 2, Rounds: 1, Faults: search.FaultsOf(lock), Most: 2}
 		var made []string
 		for range steps {
 			at := ask[answered](t, l, playground.Question{Do: "walk", Setup: setup, Choices: made})

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 // Found is what came of a search.
@@ -45,7 +45,7 @@ func (l *Lab) Search(ctx context.Context, s Setup) (*Found, error) {
 		config.Excuses = points.Excuses(config.Lock.Card)
 	}
 	config.Memory, config.Progress = mostMemory, l.Progress
-	result, err := explore.Explore(ctx, config)
+	result, err := search.Search(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (l *Lab) Search(ctx context.Context, s Setup) (*Found, error) {
 }
 
 // within are the bounds of a search in words.
-func within(c explore.Config) string {
+func within(c search.Config) string {
 	words := []string{counted(c.Clients, "client"), counted(c.Rounds, "round")}
 	if n := c.ServerCount(); n > 1 {
 		words = append(words, counted(n, "server"))
@@ -82,9 +82,9 @@ func within(c explore.Config) string {
 }
 
 // strike are the faults that may strike.
-func strike(c explore.Config) string {
+func strike(c search.Config) string {
 	var kinds []string
-	for _, kind := range explore.Faults() {
+	for _, kind := range search.Faults() {
 		if c.Budget[kind] > 0 {
 			kinds = append(kinds, string(kind))
 		}
@@ -92,7 +92,7 @@ func strike(c explore.Config) string {
 	switch {
 	case len(kinds) == 0 || c.MostFaults == 0:
 		return "no fault"
-	case len(kinds) == len(explore.FaultsOf(c.Lock)):
+	case len(kinds) == len(search.FaultsOf(c.Lock)):
 		return fmt.Sprintf("up to %s of any kind", counted(c.MostFaults, "fault"))
 	}
 	return fmt.Sprintf("up to %s of %s", counted(c.MostFaults, "fault"), strings.Join(kinds, ", "))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
@@ -36,22 +36,22 @@ type Choice struct {
 }
 
 // config is the search of a setup.
-func (s Setup) config() (explore.Config, error) {
+func (s Setup) config() (search.Config, error) {
 	lock, err := find(s.Lock)
 	if err != nil {
-		return explore.Config{}, err
+		return search.Config{}, err
 	}
-	budget := explore.Budget{}
-	for _, kind := range explore.FaultsOf(lock) {
+	budget := search.Budget{}
+	for _, kind := range search.FaultsOf(lock) {
 		if slices.Contains(s.Faults, kind) {
 			budget[kind] = s.Most
 		}
 	}
-	return explore.Config{Lock: lock, Clients: s.Clients, Rounds: s.Rounds, Budget: budget, MostFaults: s.Most}.Usual(), nil
+	return search.Config{Lock: lock, Clients: s.Clients, Rounds: s.Rounds, Budget: budget, MostFaults: s.Most}.Usual(), nil
 }
 
 // walk is the walk of a setup.
-func (l *Lab) walk(s Setup) (*explore.Walk, error) {
+func (l *Lab) walk(s Setup) (*search.Walk, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (l *Lab) walk(s Setup) (*explore.Walk, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := explore.NewWalk(config)
+	w, err := search.NewWalk(config)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (l *Lab) Walk(s Setup, choices []string) (*Place, error) {
 }
 
 // newPlace has each choice that was made as a step of the history, so that the viewer goes through it choice by choice. The line of a step is the number of the choice.
-func newPlace(at *explore.Place, made []string, lines []int) *Place {
+func newPlace(at *search.Place, made []string, lines []int) *Place {
 	t := at.Trace
 	var events []history.Event
 	for i, e := range t.Events {
@@ -167,9 +167,9 @@ func kindOf(id string) string {
 
 // nearest is the choice that comes nearest to a wanted one: itself, the same kind of passing time, or the next request of a client that is to call an operation
 // or to crash, and is in the middle of another; empty: there is none.
-func nearest(choices []explore.Choice, want string) (id string) {
+func nearest(choices []search.Choice, want string) (id string) {
 	has := func(id string) bool {
-		return slices.ContainsFunc(choices, func(c explore.Choice) bool { return c.ID == id })
+		return slices.ContainsFunc(choices, func(c search.Choice) bool { return c.ID == id })
 	}
 	if has(want) {
 		return want

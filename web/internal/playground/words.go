@@ -10,7 +10,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/sim/explore"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
@@ -89,7 +89,7 @@ func explored(steps []trace.Step) int {
 	if i := slices.IndexFunc(steps, func(s trace.Step) bool { return s.Fresh }); i >= 0 {
 		return steps[i].Client
 	}
-	return explore.MostClients + 1
+	return search.MostClients + 1
 }
 
 // after is a step that follows in the same choice, which is a client's.
@@ -333,5 +333,5 @@ func stateBefore(t *trace.Trace, steps []trace.Step) trace.State {
 
 // meaning is what a fault does, in one line.
 func meaning(kind faults.Kind) string {
-	return trace.Meaning(kind, explore.UsualSkew, explore.Lease, 1)
+	return trace.Meaning(kind, search.UsualSkew, search.Lease, 1)
 }
