@@ -10,13 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
 	"github.com/locklab/locklab/internal/sim/search"
-	"github.com/locklab/locklab/internal/sim/trace"
 )
 
 func TestWriteExploration(t *testing.T) {
@@ -47,12 +45,6 @@ func TestWriteExploration(t *testing.T) {
 		"horizon": {
 			search.Result{Coverage: []string{"held"}, Horizon: 4800 * time.Millisecond}, "holds", []string{"the search follows time for 4.8s\n"}, "VACUOUS",
 		},
-		"disputed": {
-			search.Result{Coverage: []string{"held"}, Disputed: []search.Dispute{{
-				Anomaly: checker.Overwrite, Verdict: checker.Verdict{Kind: checker.Safe}, Trace: &trace.Trace{Clients: 1, Servers: 1},
-			}}}, "disputed",
-			[]string{"DISPUTED: the explorer saw overwrite where the checker's verdict is safe.", "UNDECIDED"}, "HOLDS",
-		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +64,7 @@ func TestBoundsText(t *testing.T) {
 	lua, ok := impls.Find("setpx-lua")
 	require.True(t, ok)
 	c := search.Config{Lock: lua, Clients: 1, Rounds: 2, MostFaults: 2, Budget: search.Budget{faults.Pause: 1, faults.Crash: 2}}
-	assert.Equal(t, "setpx-lua: 1 client, 2 rounds each, 1 server\n  faults     up to 2, of these: pause 1, crash 2\n", boundsText(c, usualWidth))
+	assert.Equal(t, "setpx-lua: 1 client, 2 rounds each with 1 try, 1 server\n  faults     up to 2, of these: pause 1, crash 2\n", boundsText(c, usualWidth))
 	c.Budget = search.Any(c.Lock, 2)
 	assert.Contains(t, boundsText(c, usualWidth), "up to 2, of any kind")
 	c.MostFaults = 0
@@ -87,11 +79,9 @@ func TestAssumedIsShort(t *testing.T) {
 		for _, sessions := range []bool{false, true} {
 			result := search.Result{
 				Coverage: []string{"held"}, Sessions: sessions, Uncalled: []string{"Enter", "Leave", "Wakeups"}, Horizon: time.Second,
-				Bounded: search.Bounded{Tired: true, Counting: true},
 			}
 			if !sessions {
 				result.Fewer = "the search has 3 servers, and the lock's card names 5: with 5 and 2 clients that acquire once, without a fault, nothing was wrong"
-				result.Unjudged = []checker.Name{checker.EarlyGrant, checker.WrongfulDelete, checker.WrongfulRenew, checker.Overwrite, checker.GhostLock, checker.Unreleasable, checker.FalseAlarm}
 			}
 			explored := &lab.Exploration{Config: search.Config{Lock: lock, Clients: 3, Rounds: 1}, Result: &result}
 			var b bytes.Buffer

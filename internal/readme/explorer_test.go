@@ -10,10 +10,9 @@ import (
 
 // TestAssumptions holds what docs/tables/assumptions.md says a result rests on against what the explorer prints.
 func TestAssumptions(t *testing.T) {
-	bounded := search.Bounded{Tired: true, Counting: true}
-	redis := (&search.Result{Bounded: bounded}).Assumptions()
+	redis := (&search.Result{Tries: search.UsualTries}).Assumptions()
 	var text strings.Builder
-	for i, zookeeper := range (&search.Result{Bounded: bounded, Sessions: true}).Assumptions() {
+	for i, zookeeper := range (&search.Result{Tries: search.UsualTries, Sessions: true}).Assumptions() {
 		write := func(where string, a search.Assumption) {
 			fmt.Fprintf(&text, "- **%s**%s\n", a.Short, where)
 			for _, full := range a.Full {

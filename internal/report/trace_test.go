@@ -47,7 +47,6 @@ func TestTraceGolden(t *testing.T) {
 			result, err := search.Search(t.Context(), c)
 			require.NoError(t, err)
 			require.NotNil(t, result.Found, "stopped at the limit of %q", result.Limit)
-			require.Empty(t, result.Disputed)
 			var b bytes.Buffer
 			require.NoError(t, Trace(&b, result.Found, TraceOptions{Width: test.width}))
 			golden(t, "trace-"+name, b.Bytes())

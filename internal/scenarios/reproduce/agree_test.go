@@ -10,8 +10,8 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/scenarios"
 )
 

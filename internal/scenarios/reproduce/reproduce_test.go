@@ -26,8 +26,8 @@ import (
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
-	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -96,7 +96,7 @@ var long = []string{"blind-renewal", "renewal-late", "renewal-unheard", "time-ou
 
 // inArticles are the races of the articles, each with its counterexample. They are found once.
 var inArticles = sync.OnceValues(func() (map[string]reproduce.Counterexample, error) {
-	found, instants := map[string]reproduce.Counterexample{}, map[string]*search.Instants{}
+	found := map[string]reproduce.Counterexample{}
 	for name, r := range articles() {
 		if !needs.Full() && slices.Contains(long, name) {
 			continue
@@ -106,10 +106,7 @@ var inArticles = sync.OnceValues(func() (map[string]reproduce.Counterexample, er
 			return nil, fmt.Errorf("%s: there is no lock %s", name, r.lock)
 		}
 		config := r.bounds
-		if instants[r.lock] == nil {
-			instants[r.lock] = &search.Instants{}
-		}
-		config.Lock, config.MostFaults, config.Only, config.Instants = lock, r.most, []checker.Name{r.anomaly}, instants[r.lock]
+		config.Lock, config.MostFaults, config.Only = lock, r.most, []checker.Name{r.anomaly}
 		config.Budget = search.Budget{r.fault: r.most}
 		maps.Copy(config.Budget, r.bounds.Budget)
 		result, err := search.Search(context.Background(), config)
@@ -191,7 +188,7 @@ func TestSomeAreFoundAgain(t *testing.T) {
 			continue
 		}
 		lock, _ := impls.Find(line.Lock)
-		limits := search.Config{States: 20_000, Instants: &search.Instants{}}
+		limits := search.Config{States: 20_000}
 		for _, point := range line.Points() {
 			if found, err := point.Find(t.Context(), lock, limits); err == nil {
 				all = append(all, reproduce.Counterexample{Lock: lock, Faults: point.Faults, Trace: found})

@@ -50,7 +50,6 @@ func TestVariants(t *testing.T) {
 				require.True(t, ok)
 				lines, err := Search{Locks: []impls.Spec{spec}, Columns: []Column{column}, States: 20_000}.Find(t.Context())
 				require.NoError(t, err)
-				require.Empty(t, lines[0].Disputed)
 				assert.Equal(t, cell, lines[0].Cells[column].String())
 				for _, point := range lines[0].Points() {
 					found, err := point.Find(t.Context(), spec, search.Config{States: 20_000})

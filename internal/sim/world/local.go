@@ -154,7 +154,10 @@ func (h *host) Monotonic() time.Duration {
 
 func (h *host) Token() string {
 	h.tokens++
-	return token(h.client, strconv.Itoa(h.tokens))
+	if h.tokens > 26 {
+		return token(h.client, strconv.Itoa(h.tokens))
+	}
+	return token(h.client, string(rune('a'+h.tokens-1)))
 }
 
 // token is one of a client.
