@@ -50,7 +50,7 @@ func (p *player) record(path []Choice, trial bool) ([]history.Event, error) {
 		}
 	}
 	ended := !slices.ContainsFunc(w.clients, func(c client) bool { return !p.over(&c) })
-	if w.monitor.hung {
+	if w.known.hung {
 		for i := range w.clients {
 			if c := &w.clients[i]; c.late(w.lease) {
 				r.returned(i, c.ops, history.OpRelease, history.Answer{Outcome: history.Unknown})
@@ -63,15 +63,15 @@ func (p *player) record(path []Choice, trial bool) ([]history.Event, error) {
 		}
 	}
 	if ended {
-		r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: w.counter()}})
+		r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: w.resource.counter()}})
 	}
 	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
 	return r.events, nil
 }
 
 // counter is what the resource counts.
-func (w *world) counter() int64 {
-	n, _ := strconv.ParseInt(w.resource.model.State(counterKey).Value, 10, 64)
+func (v *server) counter() int64 {
+	n, _ := strconv.ParseInt(v.model.State(counterKey).Value, 10, 64)
 	return n
 }
 
