@@ -62,9 +62,12 @@ func (s *Space) Choices(list []Choice, r *State) []Choice {
 		list = append(list, s.ofPart(r, i)...)
 	}
 	if k := &s.parts.strucks.list[r.struck]; slices.ContainsFunc(ofServers[:], func(kind faults.Kind) bool { return s.player.may(k, kind, 1) }) {
-		w := s.world(r)
-		for i := range w.servers {
-			list = s.player.faultsAt(list, w, i)
+		var asked uint8
+		for i := range s.Clients {
+			asked |= s.parts.clients.list[r.clients[i]].asks
+		}
+		for i := range s.Servers {
+			list = s.player.faultsAt(list, k, &s.parts.servers.list[r.servers[i]], i, asked>>i&1 != 0)
 		}
 	}
 	return s.ofTime(list, r)
@@ -72,17 +75,30 @@ func (s *Space) Choices(list []Choice, r *State) []Choice {
 
 // ofPart are the choices of a client. They depend on nothing but it, the faults so far, and whether any time has passed.
 func (s *Space) ofPart(r *State, i int) []Choice {
-	p := &s.parts.clients.list[r.clients[i]]
-	list, known := p.choices[r.struck]
-	if !known {
-		list = s.player.ofClient(nil, &p.c, i)
-		if p.c.mayReleaseAgain() {
-			list = append(list, Choice{kind: calls, client: uint8(i), again: true})
+	p, k := &s.parts.clients.list[r.clients[i]], &s.parts.strucks.list[r.struck]
+	may := s.player.mayStrike(k)
+	for n := range p.choices {
+		if p.choices[n].may == may {
+			return p.choices[n].choices
 		}
-		list = s.player.faultsOf(list, &p.c, i, s.parts.strucks.list[r.struck])
-		p.choices[r.struck] = list
 	}
+	list := s.player.ofClient(nil, &p.c, i)
+	if p.c.mayReleaseAgain() {
+		list = append(list, Choice{kind: calls, client: uint8(i), again: true})
+	}
+	list = s.player.faultsOf(list, &p.c, i, *k)
+	p.choices = append(p.choices, offer{may, list})
 	return list
+}
+
+// mayStrike are the kinds of faults one of which may strike, in bits.
+func (p *player) mayStrike(k *struck) (may uint32) {
+	for at, kind := range p.kinds {
+		if k.all < p.Most && int(k.kinds[at]) < p.Budget[kind] {
+			may |= 1 << at
+		}
+	}
+	return may
 }
 
 // mayReleaseAgain says whether a client may release once more.
@@ -194,28 +210,41 @@ func (c *client) waitsInVain(task int) bool { return c.deaf && c.at.busy && task
 // ofServers are the faults of servers.
 var ofServers = [...]faults.Kind{faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver}
 
-func (p *player) faultsAt(list []Choice, w *world, i int) []Choice {
+// faultsAt are those of a server; asked: something is on its way to it or from it.
+func (p *player) faultsAt(list []Choice, k *struck, v *serverPart, i int, asked bool) []Choice {
 	for _, kind := range ofServers {
-		may := len(w.servers[i].model.State(lockKey).Type) > 0 || len(w.servers[i].model.Expiries()) > 0
+		may := v.holds
 		switch kind {
 		case faults.Restart:
-			may = may || w.busy(i)
+			may = may || asked
 		case faults.FailOver:
-			may = w.servers[i].behind != nil
+			may = v.behind != nil
 		}
-		if may && p.may(&w.struck, kind, 1) {
+		if may && p.may(k, kind, 1) {
 			list = append(list, Choice{kind: strikesServer, client: uint8(i), fault: uint8(p.place(kind))})
 		}
 	}
 	return list
 }
 
-// busy says whether something is on its way to or from a server.
-func (w *world) busy(i int) bool {
-	return slices.ContainsFunc(w.clients, func(c client) bool {
-		asks := func(wait process.Wait) bool { return wait.Kind == process.Request && wait.Server == i }
-		return c.phase != crashed && slices.ContainsFunc(c.at.waits, asks) || slices.ContainsFunc(c.travel, func(m message) bool { return m.server == i })
-	})
+// holds says whether a server has the lock, or anything that ends.
+func (v *server) holds() bool {
+	return len(v.model.State(lockKey).Type) > 0 || len(v.model.Expiries()) > 0
+}
+
+// asks are the servers to which or from which something of a client is on its way, in bits.
+func (c *client) asks() (servers uint8) {
+	for _, wait := range c.at.waits {
+		if c.phase != crashed && wait.Kind == process.Request && wait.Server >= 0 {
+			servers |= 1 << wait.Server
+		}
+	}
+	for _, m := range c.travel {
+		if m.server >= 0 {
+			servers |= 1 << m.server
+		}
+	}
+	return servers
 }
 
 // ready says whether a client has a step to make at once: in its operation or between two, and in a background task. A client that

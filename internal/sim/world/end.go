@@ -8,7 +8,8 @@ import (
 
 // Losses suspects that an update is lost in a state in which all clients have ended.
 func (s *Space) Losses(r *State) Suspicions {
-	if w := s.world(r); w.counter() < int64(w.monitor.acked) {
+	resource := s.parts.servers.list[r.resource].server
+	if resource.counter() < int64(s.parts.monitors.list[r.monitor].acked) {
 		return Suspect(checker.LostUpdate)
 	}
 	return 0

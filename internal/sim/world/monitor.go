@@ -287,13 +287,14 @@ func (m *monitor) hangs() {
 	}
 }
 
-// wrote takes in a request to the resource. One that shows a fence only is no write.
-func (m *monitor) wrote(w *world, i int, request message, r service.Reply) {
+// wrote takes in a request to the resource, of which nothing remains. One that shows a fence only is no write.
+func (w *world) wrote(i int, request message, r service.Reply) {
 	if request.commands[0][0] == "GET" || !request.names(counterKey) || r.Kind == service.Error {
 		return
 	}
-	if m.turn != nobody && m.turn != i {
-		m.suspects.add(checker.StaleWrite)
+	w.reads.turn = true
+	if turn := w.known.turn; turn != nobody && turn != i {
+		w.known.suspects.add(checker.StaleWrite)
 	}
 }
 

@@ -2,8 +2,6 @@ package world
 
 import (
 	"unsafe"
-
-	"github.com/locklab/locklab/faults"
 )
 
 // What a state has room for.
@@ -25,20 +23,28 @@ type State struct {
 // clientPart is a client, and what is asked of one again and again.
 type clientPart struct {
 	c            client
-	main, beside bool               // see ready
-	user         bool               // it is its user's turn
-	soon         bool               // some message of its arrives before time passes
-	over         bool               // see Space.over
-	late         bool               // see client.late
-	due          int                // when its next wait ends
-	times        []int              // when something of it ends
-	choices      map[int32][]Choice // by the faults so far
-	seen         uint8              // by other clients' steps
+	main, beside bool  // see ready
+	user         bool  // it is its user's turn
+	soon         bool  // some message of its arrives before time passes
+	over         bool  // see Space.over
+	late         bool  // see client.late
+	due          int   // when its next wait ends
+	times        []int // when something of it ends
+	choices      []offer
+	seen         uint8 // by other clients' steps
+	asks         uint8 // the servers to which or from which something is on its way, in bits
 }
 
 type serverPart struct {
 	server
 	times []int
+	holds bool // something that time or its end may change
+}
+
+// offer is what a client may do while some faults may still strike.
+type offer struct {
+	may     uint32
+	choices []Choice
 }
 
 // parts are those of all states, and what is known of them.
@@ -93,7 +99,7 @@ func of[P comparable](t *table[P, P], part P) int32 {
 func (s *Space) world(r *State) *world {
 	w := &world{
 		now: int(r.now), lease: ms(s.Lease), leaseless: s.Lock.Leaseless, resource: s.parts.servers.list[r.resource].server,
-		struck: s.parts.strucks.list[r.struck], monitor: s.parts.monitors.list[r.monitor],
+		struck: s.parts.strucks.list[r.struck], known: s.parts.monitors.list[r.monitor],
 	}
 	for i := range s.Clients {
 		w.clients = append(w.clients, s.parts.clients.list[r.clients[i]].c.clone())
@@ -115,7 +121,7 @@ func (s *Space) rowOf(w *world) (r State) {
 	for i := range w.servers {
 		r.servers[i] = s.serverOf(w.servers[i])
 	}
-	r.resource, r.monitor, r.struck = s.serverOf(w.resource), s.monitorOf(w.monitor), of(&s.parts.strucks, w.struck)
+	r.resource, r.monitor, r.struck = s.serverOf(w.resource), s.monitorOf(w.known), of(&s.parts.strucks, w.struck)
 	return r
 }
 
@@ -125,8 +131,9 @@ func (s *Space) clientOf(c client, i int) int32 {
 	if n, known := s.parts.clients.numbers[string(s.scratch.text)]; known {
 		return n
 	}
-	p := clientPart{c: c.clone(), due: never, choices: map[int32][]Choice{}, over: s.player.over(&c), late: c.late(ms(s.Lease))}
+	p := clientPart{c: c.clone(), due: never, over: s.player.over(&c), late: c.late(ms(s.Lease))}
 	p.main, p.beside = s.player.ready(&c)
+	p.asks = c.asks()
 	p.user = !c.at.busy && (c.phase == holding || c.phase == worked)
 	for _, m := range c.travel {
 		p.soon = p.soon || m.soon
@@ -157,7 +164,7 @@ func (s *Space) serverOf(v server) int32 {
 	if n, known := s.parts.servers.numbers[string(s.scratch.text)]; known {
 		return n
 	}
-	p := serverPart{server: v}
+	p := serverPart{server: v, holds: v.holds()}
 	for _, left := range v.model.Expiries() {
 		around(func(t int) { p.times = append(p.times, t) }, ms(left))
 	}
@@ -168,117 +175,6 @@ func (s *Space) serverOf(v server) int32 {
 func (s *Space) monitorOf(m monitor) int32 {
 	m.suspects = 0
 	return of(&s.parts.monitors, m)
-}
-
-// inputs are all that a step of a client depends on: what it is, the client, the server that it asks, the monitor, what is seen of the other
-// clients, and the time if it reads a clock that shows more than a difference.
-type inputs struct {
-	choice                       Choice
-	client, server, monitor, now int32 // of the time one more; 0: it does not matter
-	seen                         uint16
-}
-
-// effect is what comes of such a step.
-type effect struct {
-	client, server, monitor int32
-	suspects                Suspicions
-	timed                   bool // it depends on the time
-}
-
-// Make makes a choice. The suspicions are of what it shows.
-func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
-	switch {
-	case o.kind == passes:
-		next, suspects := s.wait(r, o)
-		return next, suspects, nil
-	case o.kind == strikesServer:
-		w := s.world(r)
-		err := s.player.make(w, o)
-		return s.rowOf(w), w.monitor.suspects, err
-	}
-	i := o.client
-	next := *r
-	key := inputs{choice: o, client: r.clients[i], monitor: r.monitor}
-	server := s.asked(&next, o)
-	if server != nil {
-		key.server = *server
-	}
-	for k := range s.Clients {
-		if k != int(i) {
-			key.seen |= uint16(s.parts.clients.list[r.clients[k]].seen) << (2 * k)
-		}
-	}
-	e, known := s.parts.effects[key]
-	if e.timed {
-		key.now = 1 + r.now
-		e, known = s.parts.effects[key]
-	}
-	if !known {
-		var whole *State
-		var err error
-		if e, whole, err = s.stepAnew(r, o); err != nil {
-			return next, 0, err
-		} else if whole != nil {
-			return *whole, e.suspects, nil
-		}
-		if e.timed {
-			s.parts.effects[key] = e // to know it
-			key.now = 1 + r.now
-		}
-		s.parts.effects[key] = e
-		s.parts.bytes += int(unsafe.Sizeof(key) + unsafe.Sizeof(e))
-	}
-	if next.clients[i], next.monitor = e.client, e.monitor; server != nil {
-		*server = e.server
-	}
-	if o.kind == strikes {
-		next.struck = of(&s.parts.strucks, s.player.strikes(s.parts.strucks.list[r.struck], o))
-	}
-	return next, e.suspects, nil
-}
-
-// asked is the server that a choice of a client is about; nil: there is none.
-func (s *Space) asked(r *State, o Choice) *int32 {
-	c := &s.parts.clients.list[r.clients[o.client]].c
-	server := 0
-	switch {
-	case o.kind == serves, o.kind == strikes && s.player.kinds[o.fault] == faults.Duplicate:
-		server = c.at.wait(int(o.task)).Server
-	case o.kind == arrives, o.kind == vanishes:
-		server = c.travel[o.task].server
-	default:
-		return nil
-	}
-	if server < 0 {
-		return &r.resource
-	}
-	return &r.servers[server]
-}
-
-// stepAnew makes a choice of a client. One that closes a connection changes a server that it does not ask: then next is the state after it.
-func (s *Space) stepAnew(r *State, o Choice) (e effect, next *State, err error) {
-	w := s.world(r)
-	if err := s.player.make(w, o); err != nil {
-		return e, nil, err
-	}
-	c, after := &w.clients[o.client], *r
-	e = effect{client: s.clientOf(*c, int(o.client)), monitor: s.monitorOf(w.monitor), suspects: w.monitor.suspects, timed: s.player.locals.clocks == absolute && w.read}
-	server := s.asked(&after, o)
-	for i := range w.servers {
-		if number := &after.servers[i]; w.servers[i].model != s.parts.servers.list[*number].model {
-			if *number = s.serverOf(w.servers[i]); number != server {
-				all := s.rowOf(w)
-				return e, &all, nil
-			}
-		}
-	}
-	if server == &after.resource {
-		after.resource = s.serverOf(w.resource)
-	}
-	if server != nil {
-		e.server = *server
-	}
-	return e, nil, nil
 }
 
 // wait lets time pass. Each part does by itself.

@@ -72,7 +72,7 @@ func (p *player) record(path []Choice, trial bool) (*Record, error) {
 		}
 	}
 	ended := !slices.ContainsFunc(w.clients, func(c client) bool { return !p.over(&c) })
-	if w.monitor.hung {
+	if w.known.hung {
 		from := len(r.trace.Steps)
 		for i := range w.clients {
 			if c := &w.clients[i]; c.late(w.lease) {
@@ -90,7 +90,7 @@ func (p *player) record(path []Choice, trial bool) (*Record, error) {
 		return nil, err
 	}
 	if ended {
-		r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: w.counter()}})
+		r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: w.resource.counter()}})
 	}
 	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
 	return record, nil
@@ -115,8 +115,8 @@ func (p *player) ending(w *world) ([]bool, error) {
 }
 
 // counter is what the resource counts.
-func (w *world) counter() int64 {
-	n, _ := strconv.ParseInt(w.resource.model.State(counterKey).Value, 10, 64)
+func (v *server) counter() int64 {
+	n, _ := strconv.ParseInt(v.model.State(counterKey).Value, 10, 64)
 	return n
 }
 
@@ -143,7 +143,7 @@ func (r *recorder) complete(w *world, from int) {
 		for k := range r.player.Clients {
 			after.Holds = append(after.Holds, w.clients[k].active())
 		}
-		after.Counter = w.counter()
+		after.Counter = w.resource.counter()
 	}
 }
 

@@ -61,7 +61,7 @@ func (p *player) apply(w *world, o Choice) error {
 		}
 		c.ops++
 		c.begun, c.called, c.delayed = true, 0, false
-		w.monitor.called(w, i, op)
+		w.monitor().called(w, i, op)
 		p.recorder.called(w, i, op)
 		return p.give(w, i, input{kind: call, op: op})
 	case breaks:
@@ -143,7 +143,7 @@ func (p *player) give(w *world, i int, in input) error {
 		}
 	}
 	if c.at = after; after.reads {
-		c.age, w.read = 0, true
+		c.age, w.reads.clock = 0, true
 	}
 	if err := c.begin(before); err != nil {
 		return err
@@ -204,12 +204,12 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 				m.ended, m.ok = true, n.Answer.Outcome == history.OK
 			}
 		}
-		w.monitor.returned(w, i, n.Op, n.Answer)
+		w.monitor().returned(w, i, n.Op, n.Answer)
 		p.recorder.returned(w, i, n.Op, n.Answer)
 		p.returned(c, n)
 	case process.Lost:
 		p.recorder.notice(i, n)
-		w.monitor.lost(w, i)
+		w.monitor().lost(w, i)
 		c.on = false
 	case process.Renewed:
 		p.recorder.notice(i, n)
@@ -217,11 +217,11 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 			return
 		}
 		if n.Valid <= 0 {
-			w.monitor.ends(i)
+			w.monitor().ends(i)
 			c.on = false
 			return
 		}
-		w.monitor.holds(w, i, ms(c.lasts(n.Valid)-history.ExpiryMargin)-c.heard, true)
+		w.monitor().holds(w, i, ms(c.lasts(n.Valid)-history.ExpiryMargin)-c.heard, true)
 	case process.Hangup:
 		c.broken = without(c.broken, n.Server)
 		w.leave(i, n)
@@ -301,7 +301,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	p.recorder.served(i, m, change, replies, unheard)
 	c := &w.clients[i]
 	if m.server == process.Resource {
-		w.monitor.wrote(w, i, m, replies[0])
+		w.wrote(i, m, replies[0])
 		return replies
 	}
 	if p.Budget[faults.FailOver] > 0 {
@@ -313,7 +313,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 		c.heard = 0
 	}
 	if m.names(lockKey) {
-		w.monitor.commanded(w, i, m, change)
+		w.monitor().commanded(w, i, m, change)
 	}
 	return replies
 }
@@ -331,10 +331,10 @@ func (p *player) pass(w *world, o Choice) {
 	for i := range w.servers {
 		w.servers[i] = w.servers[i].passes(int(o.time))
 	}
-	w.monitor.passes(int(o.time))
+	w.monitor().passes(int(o.time))
 	w.now += int(o.time)
 	if slices.ContainsFunc(w.clients, func(c client) bool { return c.late(w.lease) }) && !w.struck.hurts {
-		w.monitor.hangs()
+		w.monitor().hangs()
 	}
 }
 
@@ -382,7 +382,7 @@ func (p *player) strike(w *world, o Choice) error {
 	case faults.StepBack:
 		c.ahead -= ms(p.Skew)
 	case faults.Crash:
-		w.monitor.crashed(i)
+		w.monitor().crashed(i)
 		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never}
 	case faults.Duplicate:
 		c.stepped(o)
@@ -413,7 +413,7 @@ func (p *player) notice(w *world, o Choice) error {
 }
 
 func (p *player) strikeServer(w *world, number int, fault faults.Kind) {
-	before := w.servers[number].model
+	before := w.at(number).model
 	v := w.change(number)
 	switch fault {
 	case faults.ClockJump:

@@ -53,6 +53,9 @@ func (s *Space) Same(r *State) (least State) {
 		for i := range s.Clients {
 			called.clients[o.to[i]] = s.called(&o.clients, r.clients[i], func(n int32) any { return s.clientIn(o, n) })
 		}
+		if n > 0 && slices.Compare(called.clients[:], least.clients[:]) > 0 {
+			continue // the clients decide, unless two are called the same
+		}
 		for i := range s.Servers {
 			called.servers[i] = s.called(&o.servers, r.servers[i], func(n int32) any { return s.serverIn(o, n) })
 		}
@@ -77,12 +80,13 @@ func (r *State) less(other *State) bool {
 
 // called is what a part is called under an order.
 func (s *Space) called(names *[]int32, part int32, text func(part int32) any) int32 {
+	if int(part) < len(*names) && (*names)[part] != 0 {
+		return (*names)[part]
+	}
 	for int(part) >= len(*names) {
 		*names = append(*names, 0)
 	}
-	if (*names)[part] == 0 {
-		(*names)[part] = s.named(text(part))
-	}
+	(*names)[part] = s.named(text(part))
 	return (*names)[part]
 }
 

@@ -51,8 +51,8 @@ type world struct {
 	servers  []server
 	resource server
 	struck   struck
-	monitor  monitor
-	read     bool // some lock has read a clock
+	known    monitor // see monitor
+	reads    reads
 
 	lease     int
 	leaseless bool
@@ -212,7 +212,7 @@ func (c *client) passes(d int, paused, busy bool) {
 }
 
 func (p *player) begin() (*world, error) {
-	w := &world{resource: server{model: p.fresh.Clone()}, monitor: newMonitor(), lease: ms(p.Lease), leaseless: p.Lock.Leaseless}
+	w := &world{resource: server{model: p.fresh.Clone()}, known: newMonitor(), lease: ms(p.Lease), leaseless: p.Lock.Leaseless}
 	for i := range p.Clients {
 		at, err := p.locals.start(i)
 		if err != nil {
@@ -319,8 +319,15 @@ func (w *world) change(number int) *server {
 
 // at is a server by its number; the resource has one of its own.
 func (w *world) at(number int) *server {
+	w.reads.servers |= 1 << (number + 1)
 	if number == process.Resource {
 		return &w.resource
 	}
 	return &w.servers[number]
+}
+
+// monitor is the monitor, and what it sees of the clients.
+func (w *world) monitor() *monitor {
+	w.reads.monitor = true
+	return &w.known
 }

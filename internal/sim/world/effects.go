@@ -1,0 +1,162 @@
+package world
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// reads are what steps have read of a world beside the client that makes them. All that they read of time is what a clock shows.
+type reads struct {
+	servers uint8 // in bits; the lowest is the resource's
+	monitor bool  // and what it sees of other clients
+	turn    bool  // of the monitor
+	clock   bool
+}
+
+// with is what either has read.
+func (a reads) with(b reads) reads {
+	return reads{a.servers | b.servers, a.monitor || b.monitor, a.turn || b.turn, a.clock || b.clock}
+}
+
+// inputs are all that a step of a client depends on: what it is, the client, and what it reads. Numbers of what it reads are one more; 0: it
+// does not.
+type inputs struct {
+	choice                       Choice
+	client, server, monitor, now int32
+	turn                         int8   // counted from over
+	seen                         uint16 // of other clients, by the monitor
+}
+
+// effect is what comes of such a step.
+type effect struct {
+	client, server, monitor int32
+	suspects                Suspicions
+	reads                   reads // more than the inputs have
+}
+
+// Make makes a choice. The suspicions are of what it shows.
+func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
+	switch o.kind {
+	case passes:
+		next, suspects := s.wait(r, o)
+		return next, suspects, nil
+	case strikesServer:
+		return s.strikeServer(r, o)
+	}
+	next := *r
+	if o.kind == strikes {
+		next.struck = of(&s.parts.strucks, s.player.strikes(s.parts.strucks.list[r.struck], o))
+	}
+	first := inputs{choice: o, client: r.clients[o.client]}
+	key := first
+	e, known := s.parts.effects[key]
+	reads := e.reads
+	if known && reads != noReads {
+		key = s.reading(first, r, reads)
+		e, known = s.parts.effects[key]
+	}
+	if !known {
+		w := s.world(r)
+		if err := s.player.make(w, o); err != nil {
+			return next, 0, err
+		}
+		reads = reads.with(w.reads)
+		if bits.OnesCount8(reads.servers) > 1 {
+			return s.rowOf(w), w.known.suspects, nil
+		}
+		if s.player.locals.clocks != absolute {
+			reads.clock = false // the client's part has what it shows
+		}
+		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects}
+		if at := next.server(reads); at != nil {
+			e.server = s.serverOf(*w.server(reads))
+		}
+		if reads != noReads {
+			s.parts.effects[first] = effect{reads: reads}
+			key = s.reading(first, r, reads)
+		}
+		s.parts.effects[key] = e
+		s.parts.bytes += int(unsafe.Sizeof(key) + unsafe.Sizeof(e))
+	}
+	next.clients[o.client] = e.client
+	if at := next.server(reads); at != nil {
+		*at = e.server
+	}
+	if reads.monitor {
+		next.monitor = e.monitor
+	}
+	return next, e.suspects, nil
+}
+
+var noReads reads
+
+// reading adds what is read.
+func (s *Space) reading(key inputs, r *State, reads reads) inputs {
+	if at := r.server(reads); at != nil {
+		key.server = 1 + *at
+	}
+	if reads.turn {
+		key.turn = 1 + int8(s.parts.monitors.list[r.monitor].turn-over)
+	}
+	if reads.clock {
+		key.now = 1 + r.now
+	}
+	if reads.monitor {
+		key.monitor = 1 + r.monitor
+		for k := range s.Clients {
+			if k != int(key.choice.client) {
+				key.seen |= uint16(s.parts.clients.list[r.clients[k]].seen) << (2 * k)
+			}
+		}
+	}
+	return key
+}
+
+// server is the one that is read; nil: none is.
+func (r *State) server(reads reads) *int32 {
+	switch reads.servers {
+	case 0:
+		return nil
+	case 1:
+		return &r.resource
+	}
+	return &r.servers[bits.TrailingZeros8(reads.servers)-1]
+}
+
+func (w *world) server(reads reads) *server {
+	if reads.servers == 1 {
+		return &w.resource
+	}
+	return &w.servers[bits.TrailingZeros8(reads.servers)-1]
+}
+
+// strikeServer spends a fault on a server. What it does to a client depends on that client and the server alone.
+func (s *Space) strikeServer(r *State, o Choice) (next State, suspects Suspicions, err error) {
+	next = *r
+	next.struck = of(&s.parts.strucks, s.player.strikes(s.parts.strucks.list[r.struck], o))
+	server := &next.servers[o.client]
+	key := inputs{choice: o, server: 1 + *server}
+	for i := range s.Clients {
+		key.client = r.clients[i]
+		e, known := s.parts.effects[key]
+		if !known {
+			return s.strikeAnew(r, o)
+		}
+		next.clients[i], *server = e.client, e.server
+	}
+	return next, 0, nil
+}
+
+func (s *Space) strikeAnew(r *State, o Choice) (State, Suspicions, error) {
+	w := s.world(r)
+	if err := s.player.make(w, o); err != nil {
+		return *r, 0, err
+	}
+	next := s.rowOf(w)
+	for i := range s.Clients {
+		if !w.reads.monitor {
+			s.parts.effects[inputs{choice: o, client: r.clients[i], server: 1 + r.servers[o.client]}] = effect{client: next.clients[i], server: next.servers[o.client]}
+		}
+	}
+	return next, w.known.suspects, nil
+}
