@@ -52,7 +52,7 @@ func (p *player) record(path []Choice, trial bool) ([]history.Event, error) {
 	ended := !slices.ContainsFunc(w.clients, func(c client) bool { return !p.over(&c) })
 	if w.monitor.hung {
 		for i := range w.clients {
-			if c := &w.clients[i]; c.late(w.lease) {
+			if c := &w.clients[i]; c.late(ms(p.Lease)) {
 				r.returned(i, c.ops, history.OpRelease, history.Answer{Outcome: history.Unknown})
 			}
 		}
@@ -149,7 +149,11 @@ func (r *recorder) drift(kind faults.Kind) string {
 }
 
 func (r *recorder) called(i, op int, kind history.Op) {
-	if r == nil || i == r.trial && r.open[i] != 0 {
+	if r == nil {
+		return
+	}
+	if waits := i == r.trial || r.player.Queue && kind == history.OpAcquire; waits && r.open[i] != 0 {
+		r.ids[operationOf{i, op}] = r.open[i] // one acquire with many tries
 		return
 	}
 	r.open[i], r.ops[i] = int64(len(r.ids)+1), kind
@@ -158,6 +162,8 @@ func (r *recorder) called(i, op int, kind history.Op) {
 	switch {
 	case i == r.trial:
 		e.Detail = &history.Detail{Bound: duration(r.player.trialLength())}
+	case r.player.Queue && kind == history.OpAcquire:
+		e.Detail = &history.Detail{Bound: longWait}
 	case kind == history.OpRelease:
 		e.Detail = &history.Detail{Bound: r.player.Lease * 5 / 4}
 	}
@@ -165,7 +171,7 @@ func (r *recorder) called(i, op int, kind history.Op) {
 }
 
 func (r *recorder) returned(i, op int, kind history.Op, a history.Answer) {
-	if r == nil || i == r.trial && a.Outcome != history.OK {
+	if r == nil || i == r.trial && a.Outcome != history.OK || r.player.Queue && kind == history.OpAcquire && a.Outcome == history.No {
 		return
 	}
 	r.closes(i, kind, a)
@@ -207,9 +213,6 @@ func (r *recorder) served(i int, m message, change history.Change, replies []ser
 	e := history.Event{Kind: history.KindCommand, Client: name(i), Lock: lockKey, Detail: &history.Detail{Command: c}}
 	if m.op != history.OpNone {
 		e.ID, e.Op = r.ids[operationOf{i, m.id}], m.op
-		if i == r.trial {
-			e.ID = r.open[i]
-		}
 	}
 	r.event(e)
 }

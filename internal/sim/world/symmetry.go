@@ -113,6 +113,9 @@ func (s *Space) monitorIn(o *order, n int32) any {
 			c.client = o.to[c.client]
 		}
 	}
+	if m.tally.client > 0 {
+		m.tally.client = o.to[m.tally.client-1] + 1
+	}
 	if m.turn >= 0 {
 		m.turn = o.to[m.turn]
 	}
@@ -123,7 +126,7 @@ func (s *Space) monitorIn(o *order, n int32) any {
 		}
 		m.clients[k] = l
 	}
-	m.charges = charges{}
+	m.charges, m.queue = charges{}, o.queue(before.queue)
 	for harm, sets := range before.charges {
 		for set := range uint32(1) << mostClients {
 			if sets>>set&1 != 0 {
