@@ -33,6 +33,10 @@ func main() {
 	flag.DurationVar(&b.Grid, "grid", b.Grid, "how far apart the times are at which something may happen, beside those at which something ends")
 	flag.DurationVar(&b.Horizon, "horizon", b.Horizon, "how long the reference search follows time; a lock that sets longer leases than it is asked for needs more")
 	flag.BoolVar(&b.ReleaseAgain, "release-again", b.ReleaseAgain, "after a release of unknown outcome a client may release once more")
+	flag.IntVar(&b.Reenter, "reenter", b.Reenter, "how often each holder acquires its lock again; of locks that promise re-entrance only")
+	flag.IntVar(&b.Lag, "lag", b.Lag, "how many writes a replica lacks at most when it takes over")
+	flag.BoolVar(&b.Queue, "queue", b.Queue, "clients wait until they hold the lock: of locks that promise order only, and nothing else is compared")
+	flag.DurationVar(&b.Skew, "skew", b.Skew, "by how much a wrong clock is wrong")
 	flag.Float64Var(&b.ClockRate, "clock-rate", b.ClockRate, "clocks that are behind run at this rate, and those that are ahead as many times too fast")
 	beside := flag.String("beside", "", "faults of these kinds, separated by commas, may strike too, one of each")
 	show := flag.String("show", "", "print the reference search's history of this anomaly")
@@ -42,7 +46,7 @@ func main() {
 			b.Beside = append(b.Beside, kind)
 		}
 	}
-	cells := search(chosen(*locks, *kinds), b, *parallel)
+	cells := search(chosen(*locks, *kinds, b), b, *parallel)
 	if *show != "" {
 		for _, c := range cells {
 			history(os.Stdout, c, checker.Named(*show))
@@ -61,8 +65,11 @@ type cell struct {
 	err error
 }
 
-func chosen(locks, kinds string) (list []*cell) {
+func chosen(locks, kinds string, b compare.Bounds) (list []*cell) {
 	for _, lock := range impls.All() {
+		if !b.For(lock) {
+			continue
+		}
 		for _, kind := range compare.Kinds() {
 			if picked(locks, lock.Name) && picked(kinds, kindText(kind)) {
 				list = append(list, &cell{lock: lock, kind: kind})
@@ -115,7 +122,7 @@ func page(w io.Writer, cells []*cell, b compare.Bounds) bool {
 			fmt.Fprintf(&found, "- `%s`, %s: not searched: %v\n", c.lock.Name, kindText(c.kind), c.err)
 			continue
 		}
-		questions += len(compare.Names())
+		questions += len(c.Names)
 		how := "all"
 		if c.SlowLimit == "" && c.FastLimit == "" {
 			complete++
@@ -131,7 +138,7 @@ func page(w io.Writer, cells []*cell, b compare.Bounds) bool {
 			different++
 			fmt.Fprintf(&found, "- `%s`, %s, %s: the explorer's own checker disputes it\n", c.lock.Name, kindText(c.kind), d.Anomaly)
 		}
-		fmt.Fprintf(&rows, "| `%s` | %s | %s | %d | %d | %s |\n", c.lock.Name, kindText(c.kind), anomalies(c.Slow), c.Tries, c.SlowStates, how)
+		fmt.Fprintf(&rows, "| `%s` | %s | %s | %d | %d | %s |\n", c.lock.Name, kindText(c.kind), anomalies(c.Slow, c.Names), c.Tries, c.SlowStates, how)
 	}
 	fmt.Fprintf(w, "%d cells, %d × %d, up to %d faults: %d answers compared, %d differ; %d cells searched to the end by both, %d not searched.\n\n",
 		len(cells), b.Clients, b.Rounds, b.Faults, questions, different, complete, failed)
@@ -150,9 +157,9 @@ func fewest(n int) string {
 }
 
 // anomalies lists what was found, with the fewest faults.
-func anomalies(found map[checker.Name]int) string {
+func anomalies(found map[checker.Name]int, names []checker.Name) string {
 	var words []string
-	for _, name := range compare.Names() {
+	for _, name := range names {
 		if n, there := found[name]; there {
 			words = append(words, fmt.Sprintf("%d %s", n, name))
 		}

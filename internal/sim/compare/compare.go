@@ -25,6 +25,14 @@ type Bounds struct {
 	Grid, Horizon time.Duration
 	States        int // of each search
 	ReleaseAgain  bool
+	// Reenter is how often each holder acquires its lock again.
+	Reenter int
+	// Lag is how many writes a replica lacks at most; 0 is 1.
+	Lag int
+	// Queue has clients wait until they hold the lock, and compares nothing but whether they get it out of order.
+	Queue bool
+	// Skew is by how much a wrong clock is wrong; 0: the usual.
+	Skew time.Duration
 	// ClockRate is that of slow clocks; 0: wrong clocks are off.
 	ClockRate float64
 	// Beside are faults of other kinds, one of each, that may strike with those that a cell is about.
@@ -40,6 +48,8 @@ func Usual() Bounds {
 type Cell struct {
 	Lock impls.Spec
 	Kind faults.Kind
+	// Names are the anomalies that were looked for.
+	Names []checker.Name
 	// Slow and Fast are the fewest faults that show an anomaly, by the reference search and by the explorer.
 	Slow, Fast map[checker.Name]int
 	// Limits say what stopped a search before it was complete; empty: nothing did.
@@ -49,11 +59,11 @@ type Cell struct {
 	Disputed             []explore.Dispute
 }
 
-// Names are the anomalies that are compared: all but that of locks which promise order, whose clients queue.
-func Names() []checker.Name {
+// Names are the anomalies that are compared: that of locks which promise order, whose clients queue, or all others.
+func (b *Bounds) Names() []checker.Name {
 	var names []checker.Name
 	for _, name := range explore.Anomalies() {
-		if name != checker.Unfair {
+		if (name == checker.Unfair) == b.Queue {
 			names = append(names, name)
 		}
 	}
@@ -62,8 +72,11 @@ func Names() []checker.Name {
 
 // Find has both search.
 func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cell, error) {
-	c := Cell{Lock: lock, Kind: kind, Tries: b.Tries, Slow: map[checker.Name]int{}, Fast: map[checker.Name]int{}}
+	c := Cell{Lock: lock, Kind: kind, Names: b.Names(), Tries: b.Tries, Slow: map[checker.Name]int{}, Fast: map[checker.Name]int{}}
 	config, fast := b.configs(lock, kind)
+	if b.Queue {
+		config.Only = c.Names
+	}
 	slow, err := search.Search(ctx, config)
 	if err != nil {
 		return c, err
@@ -73,7 +86,7 @@ func Find(ctx context.Context, lock impls.Spec, kind faults.Kind, b Bounds) (Cel
 		c.Slow[name] = len(f.Faults)
 	}
 	var rest []checker.Name
-	for _, name := range Names() {
+	for _, name := range c.Names {
 		if _, found := c.Slow[name]; !found {
 			rest = append(rest, name)
 			continue
@@ -104,11 +117,11 @@ func (b *Bounds) configs(lock impls.Spec, kind faults.Kind) (search.Config, expl
 		most++
 	}
 	return search.Config{
-			Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Tries: b.Tries, ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
-			Budget: budget, MostFaults: most, States: b.States, Settled: search.Settled{On: true, Grid: b.Grid, Horizon: b.Horizon},
+			Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Reenter: b.Reenter, Servers: servers, Tries: b.Tries, ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
+			Lag: b.Lag, Skew: b.Skew, Budget: budget, MostFaults: most, States: b.States, Settled: search.Settled{On: true, Grid: b.Grid, Horizon: b.Horizon},
 		}, explore.Config{
-			Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Servers: servers, Budget: budget, MostFaults: most, States: b.States,
-			ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
+			Lock: lock, Clients: b.Clients, Rounds: b.Rounds, Reenter: b.Reenter, Servers: servers, Lag: b.Lag, Skew: b.Skew, Budget: budget,
+			MostFaults: most, States: b.States, ReleaseAgain: b.ReleaseAgain, ClockRate: b.ClockRate,
 		}
 }
 
@@ -140,7 +153,7 @@ type Difference struct {
 
 // Differences are those that no limit explains: a search that was not complete may have missed something.
 func (c *Cell) Differences() (list []Difference) {
-	for _, name := range Names() {
+	for _, name := range c.Names {
 		d := Difference{name, fewest(c.Slow, name), fewest(c.Fast, name)}
 		if missed(d.Slow, d.Fast) && c.SlowLimit == "" || missed(d.Fast, d.Slow) && c.FastLimit == "" {
 			list = append(list, d)
@@ -180,4 +193,10 @@ func fewest(found map[checker.Name]int, name checker.Name) int {
 // Kinds are the columns of the table that are compared: none, and each kind of fault of a lock on Redis.
 func Kinds() []faults.Kind {
 	return append([]faults.Kind{""}, explore.FaultsOf(impls.Spec{Card: impls.Card{Needs: impls.OneServer}})...)
+}
+
+// For says whether a lock promises what the bounds are about.
+func (b *Bounds) For(lock impls.Spec) bool {
+	promises := func(p impls.Promise) bool { return slices.Contains(lock.Promises, p) }
+	return (b.Reenter == 0 || promises(impls.Reentrance)) && (!b.Queue || promises(impls.Fairness))
 }

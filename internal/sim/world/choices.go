@@ -32,28 +32,13 @@ type Choice struct {
 	time   int32 // that passes
 	kind   kind
 	client uint8 // or server
-	task   uint8
+	task   uint8 // or how many writes are lost, less 1
 	paused uint8 // the clients that are, in bits, while time passes
 	busy   uint8 // those that are in a long hold
 	fault  uint8 // by its place in Space.kinds
 	unseen bool  // it is a loss, and the client waits on
 	again  bool  // it is a call: of a release once more
 	clock  bool  // it is time that passes, and nothing ends then: a client may read its clock
-}
-
-// next is the operation that a client calls next; none: it has nothing to call.
-func (p *player) next(c *client) history.Op {
-	switch {
-	case c.at.busy:
-		return history.OpNone
-	case c.phase == waiting:
-		return history.OpAcquire
-	case c.phase == holding && c.active():
-		return history.OpWork
-	case c.phase == holding, c.phase == worked:
-		return history.OpRelease
-	}
-	return history.OpNone
 }
 
 // Choices appends all that can come next.
@@ -207,21 +192,26 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 // waitsInVain says whether a task waits for what is lost. Only an operation without a time-out of its own does so for long.
 func (c *client) waitsInVain(task int) bool { return c.deaf && c.at.busy && task == c.at.main }
 
+// ofClocks are the faults of clients' clocks.
+var ofClocks = [...]faults.Kind{faults.ClockAhead, faults.ClockBehind, faults.StepAhead, faults.StepBack}
+
 // ofServers are the faults of servers.
 var ofServers = [...]faults.Kind{faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver}
 
 // faultsAt are those of a server; asked: something is on its way to it or from it.
 func (p *player) faultsAt(list []Choice, k *struck, v *serverPart, i int, asked bool) []Choice {
 	for _, kind := range ofServers {
-		may := v.holds
+		ways, may := 1, v.holds
 		switch kind {
 		case faults.Restart:
 			may = may || asked
 		case faults.FailOver:
-			may = v.behind != nil
+			may, ways = true, len(v.behind)
 		}
-		if may && p.may(k, kind, 1) {
-			list = append(list, Choice{kind: strikesServer, client: uint8(i), fault: uint8(p.place(kind))})
+		for way := range ways {
+			if may && p.may(k, kind, 1) {
+				list = append(list, Choice{kind: strikesServer, client: uint8(i), task: uint8(way), fault: uint8(p.place(kind))})
+			}
 		}
 	}
 	return list
@@ -248,12 +238,12 @@ func (c *client) asks() (servers uint8) {
 }
 
 // ready says whether a client has a step to make at once: in its operation or between two, and in a background task. A client that
-// wants the lock need not ask for it at once.
+// wants the lock need not ask for it at once, nor for some time again if it queues.
 func (p *player) ready(c *client) (main, beside bool) {
 	if c.phase == crashed {
 		return false, false
 	}
-	main = c.phase != waiting && p.next(c) != history.OpNone
+	main = (c.phase != waiting || p.queues(c) && c.called >= p.patient()) && p.next(c) != history.OpNone
 	for _, wait := range c.at.waits {
 		step := wait.Kind == process.Request && !c.waitsInVain(wait.Task) || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= 0
 		if c.at.busy && wait.Task == c.at.main {

@@ -37,8 +37,8 @@ func (m *monitor) claim(w *world, i int, q message, change history.Change) (mine
 	switch {
 	case change.After.TTL > 0:
 		mine.ends = max(ms(change.After.TTL), 1)
-	case !w.leaseless:
-		mine.ends = w.lease
+	case !w.config.Lock.Leaseless:
+		mine.ends = ms(w.config.Lease)
 	}
 	switch {
 	case q.op == history.OpAcquire && !q.ended, q.op == history.OpNone && c.phase == acquiring:

@@ -48,7 +48,7 @@ func (p *player) stuck(w *world) (bool, error) {
 				return false, nil
 			}
 			if c.phase == tired {
-				c.phase, c.tries = waiting, 0
+				c.phase, c.count.tries = waiting, 0
 			}
 		}
 		o, there := p.first(w, tried)

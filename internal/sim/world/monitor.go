@@ -53,6 +53,7 @@ type looks struct {
 	swapped                  bool // another was told ok, though the lock was kept from it for this client's acquire
 	rightful                 bool // the lock was its own when its release was called, and since
 	looked, changed, removed bool // by its release
+	inner                    bool // its release leaves it the lock, which it has acquired more often
 }
 
 // monitor is what Suspicions need to know of what has happened.
@@ -68,6 +69,8 @@ type monitor struct {
 	greatest   int64 // of what they had read
 	hung       bool
 	left       bool // the owner's release has left the lock in place
+	tally      tally
+	queue      queue // if clients queue
 }
 
 // Turns that are no client's.
@@ -82,13 +85,19 @@ func (m *monitor) called(w *world, i int, op history.Op) {
 	c, l := &w.clients[i], &m.clients[i]
 	switch op {
 	case history.OpAcquire:
-		c.phase = acquiring
+		if c.phase = acquiring; w.config.Queue {
+			m.queue.calls(i)
+		}
 		*l = looks{after: m.owner.client >= 0 && m.owner.standing == refused}
 	case history.OpWork:
 		c.phase = working
 	case history.OpRelease:
 		c.phase = releasing
-		*l = looks{rightful: c.active() && m.rightful(i)}
+		*l = looks{rightful: (c.active() || c.unsure) && m.rightful(i), inner: w.reenters() && c.active() && c.count.holds > 1}
+		if m.tally.releases(i, c.active()); l.inner {
+			c.count.holds--
+			return
+		}
 		m.ends(i)
 		c.on = false
 	}
@@ -119,10 +128,14 @@ func (m *monitor) holds(w *world, i, until int, limited bool) {
 	if was || !c.active() {
 		return
 	}
+	others := 0
 	for k := range w.clients {
 		if k != i && w.clients[k].active() {
-			m.suspects.add(checker.DoubleHolder)
+			others++
 		}
+	}
+	if others >= max(w.config.Lock.Permits, 1) {
+		m.suspects.add(checker.DoubleHolder)
 	}
 }
 
@@ -132,6 +145,9 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 	case history.OpAcquire:
 		m.settle(i, ok)
 		m.settleKept(i, ok)
+		if w.config.Queue {
+			m.queue.returned(i, a.Outcome, &m.suspects)
+		}
 		if ok {
 			m.grant(w, i, a)
 		} else if a.Outcome == history.No {
@@ -151,17 +167,20 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 			m.acked, m.greatest = m.acked+1, max(m.greatest, a.Read)
 		}
 	case history.OpRelease:
-		m.released(i, a.Outcome)
+		m.released(w, i, a.Outcome)
 	}
 }
 
-func (m *monitor) released(i int, outcome history.Outcome) {
+func (m *monitor) released(w *world, i int, outcome history.Outcome) {
 	l := &m.clients[i]
-	if outcome == history.OK && m.turn == i {
+	if outcome == history.OK && m.turn == i && !l.inner {
 		m.turn = over
 	}
 	own := m.rightful(i)
-	if own && (l.rightful || l.changed) && outcome != history.Unknown {
+	if m.tally.released(i, outcome) && l.changed && own {
+		m.suspects.add(checker.Unreleasable)
+	}
+	if own && !l.inner && (l.rightful || l.changed) && outcome != history.Unknown {
 		if m.left = true; l.looked && outcome == history.No {
 			m.suspects.add(checker.Unreleasable)
 		}
@@ -169,18 +188,28 @@ func (m *monitor) released(i int, outcome history.Outcome) {
 	if (own && l.rightful && !l.changed || l.removed) && outcome == history.No {
 		m.suspects.add(checker.FalseAlarm)
 	}
+	if l.inner && outcome == history.No { // it was told that the lock is not its own
+		m.ends(i)
+		w.clients[i].on = false
+	}
 	*l = looks{}
 }
 
 func (m *monitor) grant(w *world, i int, a history.Answer) {
 	c := &w.clients[i]
-	c.on = false
-	if !a.Limited || a.Valid > 0 {
+	again := c.active()
+	m.tally.acquired(i)
+	if a.Limited && a.Valid <= 0 {
+		c.on = false
+	} else {
+		if c.count.holds++; !again {
+			c.count.holds = 1
+		}
 		m.holds(w, i, ms(c.lasts(a.Valid)-history.ExpiryMargin)-c.heard, a.Limited)
 	}
 	m.turn = i
 	if a.Fence != 0 {
-		if a.Fence <= m.fence {
+		if a.Fence <= m.fence && !again {
 			m.suspects.add(checker.FenceRegression)
 		}
 		m.fence = max(m.fence, a.Fence)
@@ -261,6 +290,7 @@ func (m *monitor) crashed(i int) {
 		m.owner.dead = true
 	}
 	m.settleCharges(i, false)
+	m.queue.crashed(i)
 	if m.challenger.client == i {
 		m.challenger = nobodys
 	}
@@ -274,8 +304,9 @@ func (c *client) late(lease int) bool {
 	return c.phase == releasing && !c.delayed && c.called >= patience(lease)
 }
 
-// passes lets time pass.
-func (m *monitor) passes(d int) {
+// passes lets time pass. The clients, in bits, are paused meanwhile.
+func (m *monitor) passes(d int, paused uint8) {
+	m.queue.disturbs(paused)
 	m.owner.ends, m.challenger.ends = nearer(m.owner.ends, d), nearer(m.challenger.ends, d)
 }
 
@@ -324,6 +355,12 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 		m.flag(i, effect, harm, mine, foreign)
 	}
 	m.look(i, q, effect, change.Before.Exists(), own)
+	if w.config.Queue && !q.ended && q.op == history.OpAcquire {
+		m.queue.commanded(i, effect)
+	}
+	if w.reenters() {
+		m.tally.commanded(i, effect, foreign, acquires)
+	}
 	m.left = m.left && !foreign && stays(effect, change)
 	if counts {
 		m.count(mine)

@@ -98,7 +98,7 @@ func of[P comparable](t *table[P, P], part P) int32 {
 // world is what a state's number stand for.
 func (s *Space) world(r *State) *world {
 	w := &world{
-		now: int(r.now), lease: ms(s.Lease), leaseless: s.Lock.Leaseless, resource: s.parts.servers.list[r.resource].server,
+		now: int(r.now), config: &s.player.Config, resource: s.parts.servers.list[r.resource].server,
 		struck: s.parts.strucks.list[r.struck], known: s.parts.monitors.list[r.monitor],
 	}
 	for i := range s.Clients {
@@ -142,6 +142,9 @@ func (s *Space) clientOf(c client, i int) int32 {
 		if p.times = append(p.times, d.at); d.at > 0 {
 			p.due = min(p.due, d.at)
 		}
+	}
+	if wait := s.player.patient() - c.called; s.player.queues(&c) && !c.at.busy && wait > 0 {
+		p.times, p.due = append(p.times, wait), min(p.due, wait)
 	}
 	if c.on && c.ends != never {
 		around(func(t int) { p.times = append(p.times, t) }, c.ends)
@@ -202,7 +205,7 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 		next.servers[i] = n
 	}
 	m := s.parts.monitors.list[r.monitor]
-	m.passes(int(o.time))
+	m.passes(int(o.time), o.paused)
 	if k := s.player.strikes(s.parts.strucks.list[r.struck], o); o.paused|o.busy != 0 {
 		next.struck = of(&s.parts.strucks, k)
 	}

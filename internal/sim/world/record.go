@@ -75,7 +75,7 @@ func (p *player) record(path []Choice, trial bool) (*Record, error) {
 	if w.known.hung {
 		from := len(r.trace.Steps)
 		for i := range w.clients {
-			if c := &w.clients[i]; c.late(w.lease) {
+			if c := &w.clients[i]; c.late(ms(p.Lease)) {
 				r.returned(w, i, history.OpRelease, history.Answer{Outcome: history.Unknown})
 			}
 		}
@@ -229,7 +229,7 @@ func (r *recorder) strikes(c *client, o Choice) {
 // lost is how many writes a fail-over loses; 0: the choice is none.
 func (r *recorder) lost(o Choice) int {
 	if r.player.kinds[o.fault] == faults.FailOver {
-		return 1
+		return int(o.task) + 1
 	}
 	return 0
 }
@@ -262,18 +262,24 @@ func (r *recorder) fault(s trace.Step) {
 }
 
 func (r *recorder) called(w *world, i int, op history.Op) {
-	if r == nil || i == r.trial && r.open[i] != 0 {
+	if r == nil {
 		return
 	}
 	c := &w.clients[i]
+	if waits := i == r.trial || r.player.Queue && op == history.OpAcquire; waits && r.open[i] != 0 {
+		r.ids[operationOf{i, c.ops}] = r.open[i] // one acquire with many tries
+		return
+	}
 	r.open[i], r.ops[i], r.kept[i] = int64(len(r.ids)+1), op, c.at.kept
 	r.ids[operationOf{i, c.ops}] = r.open[i]
 	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: lockKey, Op: op, ID: r.open[i]}
 	switch {
 	case i == r.trial:
 		e.Detail = &history.Detail{Bound: duration(r.player.trialLength())}
+	case r.player.Queue && op == history.OpAcquire:
+		e.Detail = &history.Detail{Bound: longWait}
 	case op == history.OpRelease:
-		e.Detail = &history.Detail{Bound: duration(patience(w.lease))}
+		e.Detail = &history.Detail{Bound: duration(patience(ms(r.player.Lease)))}
 	}
 	r.event(e)
 	r.note(trace.Step{Kind: trace.Call, Client: i, Op: op, ID: r.open[i], Fresh: i == r.trial})
@@ -281,6 +287,10 @@ func (r *recorder) called(w *world, i int, op history.Op) {
 
 func (r *recorder) returned(w *world, i int, op history.Op, a history.Answer) {
 	if r == nil || i == r.trial && a.Outcome != history.OK {
+		return
+	}
+	if r.player.Queue && op == history.OpAcquire && a.Outcome == history.No {
+		r.note(trace.Step{Kind: trace.Return, Client: i, Op: op, ID: r.open[i], Answer: a, Retries: true})
 		return
 	}
 	r.closes(i, op, a)
@@ -336,9 +346,6 @@ func (r *recorder) served(i int, m message, change history.Change, replies []ser
 	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(i), Lock: lockKey, Detail: &history.Detail{Command: c}}
 	if m.op != history.OpNone {
 		e.ID, e.Op = r.ids[operationOf{i, m.id}], m.op
-		if i == r.trial {
-			e.ID = r.open[i]
-		}
 		step.ID, step.Op = e.ID, e.Op
 	}
 	r.note(step)

@@ -25,12 +25,19 @@ type Config struct {
 	Lock    impls.Spec
 	Clients int
 	Rounds  int // acquire, work, release: how often each client does all three
+	// Reenter is how often each holder acquires its lock again before it works. It releases as often. For locks that promise re-entrance.
+	Reenter int
 	Servers int
 	Tries   int // how often a client tries in a round, at most
+	// Queue: clients of a lock that promises order wait until they hold it, and how often they ask is bounded by Tries. Nothing is suspected but that it
+	// grants out of order.
+	Queue bool
 	// ReleaseAgain: after a release of unknown outcome a client may release once more, until it acquires again.
 	ReleaseAgain bool
 	Lease        time.Duration
 	Skew         time.Duration // by which a wrong clock is wrong
+	// Lag is how many writes a replica lacks at most when it takes over; 0 is 1.
+	Lag int
 	// ClockRate is at which rate a slow clock runs, and a fast one as many times too fast; 0: wrong clocks are off by Skew.
 	ClockRate float64
 	Budget    map[faults.Kind]int
@@ -79,6 +86,9 @@ func New(config Config) (*Space, error) {
 		return nil, fmt.Errorf("%d clients and %d servers: a state has room for %d and %d", config.Clients, config.Servers, MostClients, MostServers)
 	}
 	config.Servers = max(config.Servers, 1)
+	if config.Queue {
+		config.Lock.New = untilHeld(config.Lock.New)
+	}
 	return newSpace(config, unread, false), nil
 }
 
@@ -123,8 +133,7 @@ func (s *Space) Clocks() bool { return s.player.locals.clocks != unread }
 
 // differ says whether the clocks of clients are right, so that only differences between what they show may matter.
 func (p *player) differ() bool {
-	clocks := []faults.Kind{faults.ClockAhead, faults.ClockBehind, faults.StepAhead, faults.StepBack}
-	return p.ClockRate == 0 && !p.Without.Dated && !slices.ContainsFunc(clocks, func(k faults.Kind) bool { return p.place(k) >= 0 })
+	return p.ClockRate == 0 && !p.Without.Dated && !slices.ContainsFunc(ofClocks[:], func(k faults.Kind) bool { return p.place(k) >= 0 })
 }
 
 // Begin is the state in which no client has done anything.

@@ -3,6 +3,7 @@ package world
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -59,10 +60,7 @@ func (p *player) apply(w *world, o Choice) error {
 		if o.again {
 			op = history.OpRelease
 		}
-		c.ops++
-		c.begun, c.called, c.delayed = true, 0, false
-		w.monitor().called(w, i, op)
-		p.recorder.called(w, i, op)
+		p.calls(w, i, op)
 		return p.give(w, i, input{kind: call, op: op})
 	case breaks:
 		c.drop(task)
@@ -204,9 +202,10 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 				m.ended, m.ok = true, n.Answer.Outcome == history.OK
 			}
 		}
+		inner := w.monitor().clients[i].inner
 		w.monitor().returned(w, i, n.Op, n.Answer)
 		p.recorder.returned(w, i, n.Op, n.Answer)
-		p.returned(c, n)
+		p.returned(c, n, inner)
 	case process.Lost:
 		p.recorder.notice(i, n)
 		w.monitor().lost(w, i)
@@ -249,31 +248,6 @@ func (w *world) leave(i int, n process.Notice) {
 	}
 }
 
-// returned moves the client on in its round.
-func (p *player) returned(c *client, n process.Notice) {
-	switch n.Op {
-	case history.OpAcquire:
-		c.phase, c.unsure = waiting, false
-		if c.tries++; n.Answer.Outcome == history.OK {
-			c.phase = holding
-		} else if c.tries >= p.Tries {
-			c.phase = tired
-		}
-	case history.OpWork:
-		c.phase = worked
-	case history.OpRelease:
-		c.phase, c.tries = waiting, 0
-		again := c.unsure
-		c.unsure = p.ReleaseAgain && !again && n.Answer.Outcome == history.Unknown
-		if !again {
-			c.round++
-		}
-		if c.round == p.Rounds {
-			c.phase = finished
-		}
-	}
-}
-
 func connection(client, conn int) int { return client*100 + conn }
 
 func namesScripts(command string) bool {
@@ -305,9 +279,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 		return replies
 	}
 	if p.Budget[faults.FailOver] > 0 {
-		if behind := before.Promoted(); string(behind.AppendState(nil)) != string(v.model.Promoted().AppendState(nil)) {
-			v.behind = behind
-		}
+		v.wrote(before, max(p.Lag, 1))
 	}
 	if !unheard {
 		c.heard = 0
@@ -331,9 +303,9 @@ func (p *player) pass(w *world, o Choice) {
 	for i := range w.servers {
 		w.servers[i] = w.servers[i].passes(int(o.time))
 	}
-	w.monitor().passes(int(o.time))
+	w.monitor().passes(int(o.time), o.paused)
 	w.now += int(o.time)
-	if slices.ContainsFunc(w.clients, func(c client) bool { return c.late(w.lease) }) && !w.struck.hurts {
+	if slices.ContainsFunc(w.clients, func(c client) bool { return c.late(ms(p.Lease)) }) && !w.struck.hurts {
 		w.monitor().hangs()
 	}
 }
@@ -363,10 +335,13 @@ func (p *player) strike(w *world, o Choice) error {
 	w.struck = p.strikes(w.struck, o)
 	i, task, fault := int(o.client), int(o.task), p.kinds[o.fault]
 	if o.kind == strikesServer {
-		p.strikeServer(w, i, fault)
+		p.strikeServer(w, i, fault, task)
 		return nil
 	}
 	c := &w.clients[i]
+	if p.Queue && !slices.Contains(ofClocks[:], fault) {
+		w.monitor().queue.disturbs(1 << i)
+	}
 	switch fault {
 	case faults.ClockAhead, faults.ClockBehind:
 		switch {
@@ -412,7 +387,11 @@ func (p *player) notice(w *world, o Choice) error {
 	return p.give(w, int(o.client), input{kind: lost, task: task})
 }
 
-func (p *player) strikeServer(w *world, number int, fault faults.Kind) {
+// strikeServer spends a fault on a server. So many writes are lost with it by a fail-over, and one more.
+func (p *player) strikeServer(w *world, number int, fault faults.Kind, lost int) {
+	if p.Queue {
+		w.monitor().queue.disturbs(math.MaxUint8)
+	}
 	before := w.at(number).model
 	v := w.change(number)
 	switch fault {
@@ -424,7 +403,7 @@ func (p *player) strikeServer(w *world, number int, fault faults.Kind) {
 		v.model.Restart(false)
 		v.behind = nil
 	case faults.FailOver:
-		v.model, v.behind = v.behind, nil
+		v.model, v.behind = v.behind[lost], nil
 	}
 	if fault == faults.Restart || fault == faults.FailOver {
 		for i := range w.clients {

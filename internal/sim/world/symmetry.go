@@ -117,6 +117,9 @@ func (s *Space) monitorIn(o *order, n int32) any {
 			c.client = o.to[c.client]
 		}
 	}
+	if m.tally.client > 0 {
+		m.tally.client = o.to[m.tally.client-1] + 1
+	}
 	if m.turn >= 0 {
 		m.turn = o.to[m.turn]
 	}
@@ -127,7 +130,7 @@ func (s *Space) monitorIn(o *order, n int32) any {
 		}
 		m.clients[k] = l
 	}
-	m.charges = charges{}
+	m.charges, m.queue = charges{}, o.queue(before.queue)
 	for harm, sets := range before.charges {
 		for set := range uint32(1) << mostClients {
 			if sets>>set&1 != 0 {

@@ -29,21 +29,6 @@ func nearer(t, by int) int {
 	return max(t-by, -1)
 }
 
-// phase is where a client is in its round.
-type phase uint8
-
-const (
-	waiting phase = iota // it wants the lock, and has not called, or was refused
-	acquiring
-	holding // it was told that it has the lock, and has not worked
-	working
-	worked
-	releasing
-	finished // all its rounds
-	tired    // it has been refused as often as it tries
-	crashed
-)
-
 // world is everything at one time.
 type world struct {
 	now      int // since the beginning; what matters of it are the clocks of clients
@@ -54,25 +39,37 @@ type world struct {
 	known    monitor // see monitor
 	reads    reads
 
-	lease     int
-	leaseless bool
+	config *Config
 }
 
 // server is a server, or the resource. Its model is never changed: a change makes another one.
 type server struct {
 	model  *redis.Server
-	behind *redis.Server // as a replica has it that lacks the last write; nil: there was none
+	behind []*redis.Server // as replicas have it that lack the last write, the last two and so on
 }
 
 // passes lets time pass.
 func (v server) passes(d int) server {
-	for _, model := range []**redis.Server{&v.model, &v.behind} {
-		if *model != nil {
-			*model = (*model).Clone()
-			(*model).Advance(duration(d))
-		}
+	v.behind = slices.Clone(v.behind)
+	advance := func(model **redis.Server) {
+		*model = (*model).Clone()
+		(*model).Advance(duration(d))
+	}
+	advance(&v.model)
+	for i := range v.behind {
+		advance(&v.behind[i])
 	}
 	return v
+}
+
+// wrote notes a write, after which a replica may lack so many.
+func (v *server) wrote(before *redis.Server, lag int) {
+	lacks := before.Promoted()
+	if string(lacks.AppendState(nil)) == string(v.model.Promoted().AppendState(nil)) {
+		return
+	}
+	v.behind = slices.Insert(slices.Clone(v.behind), 0, lacks)
+	v.behind = v.behind[:min(len(v.behind), lag)]
 }
 
 // struck are the faults so far.
@@ -127,7 +124,7 @@ func (c *wrongClocks) drift(slow float64, kind faults.Kind) {
 type client struct {
 	at           *moment
 	phase        phase
-	round, tries int
+	count        counts
 	ops          int  // operations that it has called
 	begun        bool // it has called one, or time has passed
 	called       int  // how long ago it called the latest
@@ -212,7 +209,7 @@ func (c *client) passes(d int, paused, busy bool) {
 }
 
 func (p *player) begin() (*world, error) {
-	w := &world{resource: server{model: p.fresh.Clone()}, known: newMonitor(), lease: ms(p.Lease), leaseless: p.Lock.Leaseless}
+	w := &world{resource: server{model: p.fresh.Clone()}, known: newMonitor(), config: &p.Config}
 	for i := range p.Clients {
 		at, err := p.locals.start(i)
 		if err != nil {
@@ -234,20 +231,22 @@ func (p *player) plain(c client, i int) client {
 		c.travel[k].id = 0
 	}
 	if c.phase != releasing {
-		c.called, c.delayed = 0, false
+		if c.delayed = false; !p.queues(&c) {
+			c.called = 0
+		}
 	}
 	if c.called = min(c.called, patience(ms(p.Lease))); c.delayed {
 		c.called = 0
 	}
 	if !c.on {
-		c.ends = never
+		c.ends, c.count.holds = never, 0
 	}
 	if !p.locals.limits || c.phase != acquiring && (!c.on || c.at.idle()) {
 		c.heard = 0
 	}
 	c.heard = min(c.heard, ms(p.Horizon))
 	if holding <= c.phase && c.phase <= releasing {
-		c.tries = 0 // it begins anew with the next round
+		c.count.tries = 0 // it begins anew with the next round
 	}
 	if c.phase == crashed || c.phase == finished && c.at.idle() && !c.unsure {
 		c = client{at: p.locals.starts[i], phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections}
@@ -264,7 +263,7 @@ func (p *player) plain(c client, i int) client {
 // appendTo appends all of a client but its number. The moment is called by another one.
 func (c *client) appendTo(b []byte, moment int) []byte {
 	for _, n := range [...]int{
-		moment, int(c.phase), c.round, c.tries, c.ops, c.called, c.skew, c.rate, c.ahead, c.age, c.slept, c.ends, c.heard,
+		moment, int(c.phase), c.count.rounds, c.count.tries, c.count.again, c.count.holds, c.ops, c.called, c.skew, c.rate, c.ahead, c.age, c.slept, c.ends, c.heard,
 		len(c.due), len(c.answers), len(c.travel), len(c.torn), len(c.broken),
 	} {
 		b = binary.AppendVarint(b, int64(n))
@@ -304,8 +303,8 @@ func appendReplies(b []byte, replies []service.Reply) []byte {
 
 func (v *server) appendTo(b []byte) []byte {
 	b = v.model.AppendState(b)
-	if v.behind != nil {
-		b = v.behind.AppendState(append(b, "|behind"...))
+	for _, behind := range v.behind {
+		b = behind.AppendState(append(b, "|behind"...))
 	}
 	return b
 }
