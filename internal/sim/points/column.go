@@ -86,6 +86,7 @@ func (v variant) with(kind faults.Kind) search.Config {
 	c := search.Config{Budget: search.Budget{kind: v.most}, MostFaults: MostAlone}
 	if v.beside != "" {
 		c.Budget[v.beside] = 1
+		c.Excuses = func(_ checker.Name, struck []faults.Kind) bool { return !slices.Contains(struck, v.beside) } // the column is not about these
 	}
 	v.apply(&c)
 	return c
