@@ -144,8 +144,12 @@ func (s *search) expand(at place) error {
 		if err := s.ask(to, suspects, false); err != nil {
 			return err
 		}
-		if !s.Every && !s.seen.add(s.space.Same(&next)) {
-			s.links = s.links[:to.number]
+		first := to.number
+		if to, err = s.privately(to); err != nil {
+			return err
+		}
+		if !s.Every && !s.seen.add(s.space.Same(&to.state)) {
+			s.links = s.links[:first]
 			continue
 		}
 		s.await(to)
@@ -154,6 +158,22 @@ func (s *search) expand(at place) error {
 		return s.judgeEnd(at)
 	}
 	return nil
+}
+
+// privately makes private steps at once, if there are any: what is between them is no state by itself.
+func (s *search) privately(at place) (place, error) {
+	for {
+		o, there, err := s.space.Privately(&at.state)
+		if !there || err != nil {
+			return at, err
+		}
+		next, _, err := s.space.Make(&at.state, o)
+		if err != nil {
+			return at, err
+		}
+		s.links = append(s.links, link{at.number, o})
+		at = place{state: next, number: int32(len(s.links) - 1), steps: at.steps + 1}
+	}
 }
 
 // judgeEnd judges what is left when all clients have ended: the data must be right, and a fresh client must get the lock.

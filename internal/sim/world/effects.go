@@ -20,7 +20,7 @@ func (a reads) with(b reads) reads {
 type inputs struct {
 	choice                       Choice
 	client, server, monitor, now int32
-	turn                         int8 // counted from over
+	turn                         int8   // counted from over
 	seen                         uint16 // of other clients, by the monitor
 }
 
@@ -42,7 +42,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	}
 	next := *r
 	if o.kind == strikes {
-		next.struck = of(&s.parts.strucks, s.player.strikes(s.parts.strucks.list[r.struck], o))
+		next.struck = s.struckOf(s.player.strikes(s.parts.strucks.list[r.struck].struck, o))
 	}
 	first := inputs{choice: o, client: r.clients[o.client]}
 	key := first
@@ -129,7 +129,7 @@ func (w *world) server(reads reads) *server {
 // strikeServer spends a fault on a server. What it does to a client depends on that client and the server alone.
 func (s *Space) strikeServer(r *State, o Choice) (next State, suspects Suspicions, err error) {
 	next = *r
-	next.struck = of(&s.parts.strucks, s.player.strikes(s.parts.strucks.list[r.struck], o))
+	next.struck = s.struckOf(s.player.strikes(s.parts.strucks.list[r.struck].struck, o))
 	server := &next.servers[o.client]
 	key := inputs{choice: o, server: 1 + *server}
 	for i := range s.Clients {
