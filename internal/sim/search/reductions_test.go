@@ -45,6 +45,10 @@ func TestReductions(t *testing.T) {
 		"declared state with a time":      {"redlock", faults.Pause, 2, world.Unreduced{Undeclared: true}},
 		"differences":                     {"redlock", "", 2, world.Unreduced{Dated: true}},
 		"declared differences":            {"redlock", faults.Crash, 2, world.Unreduced{Undeclared: true, Dated: true}},
+		"private steps":                   {"redlock", "", 1, world.Unreduced{Public: true}},
+		"private steps, pauses":           {"setpx-del", faults.Pause, 1, world.Unreduced{Public: true}},
+		"private steps, broken":           {"setnx-expire", faults.Restart, 1, world.Unreduced{Public: true}},
+		"private steps, in background":    {"watchdog", faults.LongHold, 1, world.Unreduced{Public: true}},
 		"all":                             {"fenced", "", 3, world.Unreduced{Apart: true, Undeclared: true}},
 	}
 	for name, test := range tests {
@@ -71,14 +75,28 @@ var randomLocks = flag.Int("seeds", 0, "how many random locks are searched with 
 // The same of locks that nobody has thought of: they compare tokens for equality alone.
 func TestOrderOfRandomClients(t *testing.T) {
 	t.Parallel()
+	testRandom(t, world.Unreduced{Apart: true}, programs.Make, "", faults.Crash, "", faults.Restart)
+}
+
+func TestPrivateStepsOfRandomLocks(t *testing.T) {
+	t.Parallel()
+	kinds := []faults.Kind{
+		faults.Crash, faults.Pause, faults.LateRequest, faults.Restart, faults.LongHold, faults.Duplicate, faults.ReplyLost, faults.ClockJump, faults.FailOver,
+	}
+	testRandom(t, world.Unreduced{Public: true}, programs.Make, kinds...)
+	testRandom(t, world.Unreduced{Public: true}, programs.MakeRich, kinds...)
+}
+
+func testRandom(t *testing.T, without world.Unreduced, program func(uint64) (impls.Spec, string), kinds ...faults.Kind) {
+	t.Helper()
 	found := map[checker.Name]int{}
 	for seed := range uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 4, 100))) {
-		spec, text := programs.Make(seed)
+		spec, text := program(seed)
 		spec.EqualTokens = true
-		c := config(t, "setpx-lua", []faults.Kind{"", faults.Crash, "", faults.Restart}[seed%4])
+		c := config(t, "setpx-lua", kinds[seed%uint64(len(kinds))])
 		c.Lock, c.States = spec, 4_000
 		with := searched(t, c)
-		c.Without.Apart, c.States = true, 2*c.States
+		c.Without, c.States = without, 3*c.States
 		if without := searched(t, c); with.Limit+without.Limit == "" {
 			assert.Equal(t, fewest(without), fewest(with), "seed %d, %s", seed, text)
 		}

@@ -185,8 +185,15 @@ func (s *search) expand(at place) error {
 		if err != nil {
 			return err
 		}
-		if broken || !s.Every && !s.seen.add(s.space.Same(&next)) {
-			s.links = s.links[:to.number]
+		first := to.number
+		if !broken {
+			to, err = s.privately(to)
+		}
+		if err != nil {
+			return err
+		}
+		if broken || !s.Every && !s.seen.add(s.space.Same(&to.state)) {
+			s.links = s.links[:first]
 			continue
 		}
 		s.await(to)
@@ -195,6 +202,22 @@ func (s *search) expand(at place) error {
 		return s.judgeEnd(at)
 	}
 	return nil
+}
+
+// privately makes private steps at once, if there are any: what is between them is no state by itself.
+func (s *search) privately(at place) (place, error) {
+	for {
+		o, there, err := s.space.Privately(&at.state)
+		if !there || err != nil {
+			return at, err
+		}
+		next, _, err := s.space.Make(&at.state, o)
+		if err != nil {
+			return at, err
+		}
+		s.links = append(s.links, link{at.number, o})
+		at = place{state: next, number: int32(len(s.links) - 1), steps: at.steps + 1}
+	}
 }
 
 // path are the choices that lead to a place.

@@ -46,7 +46,7 @@ func (s *Space) Choices(list []Choice, r *State) []Choice {
 	for i := range s.Clients {
 		list = append(list, s.ofPart(r, i)...)
 	}
-	if k := &s.parts.strucks.list[r.struck]; slices.ContainsFunc(ofServers[:], func(kind faults.Kind) bool { return s.player.may(k, kind, 1) }) {
+	if k := &s.parts.strucks.list[r.struck].struck; slices.ContainsFunc(ofServers[:], func(kind faults.Kind) bool { return s.player.may(k, kind, 1) }) {
 		var asked uint8
 		for i := range s.Clients {
 			asked |= s.parts.clients.list[r.clients[i]].asks
@@ -60,7 +60,7 @@ func (s *Space) Choices(list []Choice, r *State) []Choice {
 
 // ofPart are the choices of a client. They depend on nothing but it, the faults so far, and whether any time has passed.
 func (s *Space) ofPart(r *State, i int) []Choice {
-	p, k := &s.parts.clients.list[r.clients[i]], &s.parts.strucks.list[r.struck]
+	p, k := &s.parts.clients.list[r.clients[i]], &s.parts.strucks.list[r.struck].struck
 	may := s.player.mayStrike(k)
 	for n := range p.choices {
 		if p.choices[n].may == may {
@@ -278,7 +278,7 @@ func (s *Space) ofTime(list []Choice, r *State) []Choice {
 			either = append(either, i)
 		}
 	}
-	k := &s.parts.strucks.list[r.struck]
+	k := &s.parts.strucks.list[r.struck].struck
 	for set := range 1 << len(either) {
 		o := Choice{kind: passes, paused: pausing}
 		for at, i := range either {

@@ -45,7 +45,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	}
 	next := *r
 	if o.kind == strikes {
-		next.struck = of(&s.parts.strucks, s.player.strikes(s.parts.strucks.list[r.struck], o))
+		next.struck = s.struckOf(s.player.strikes(s.parts.strucks.list[r.struck].struck, o))
 	}
 	first := inputs{choice: o, client: r.clients[o.client]}
 	key := first
@@ -133,7 +133,7 @@ func (w *world) server(reads reads) *server {
 // strikeServer spends a fault on a server. What it does to a client depends on that client and the server alone.
 func (s *Space) strikeServer(r *State, o Choice) (next State, suspects Suspicions, err error) {
 	next = *r
-	next.struck = of(&s.parts.strucks, s.player.strikes(s.parts.strucks.list[r.struck], o))
+	next.struck = s.struckOf(s.player.strikes(s.parts.strucks.list[r.struck].struck, o))
 	server := &next.servers[o.client]
 	key := inputs{choice: o, server: 1 + *server}
 	for i := range s.Clients {

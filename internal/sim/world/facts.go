@@ -42,7 +42,7 @@ func (s *Space) Noticed() string {
 // Idle are the kinds of faults that might have struck and never did.
 func (s *Space) Idle() (idle []faults.Kind) {
 	for at, kind := range s.player.kinds {
-		if !slices.ContainsFunc(s.parts.strucks.list, func(k struck) bool { return k.kinds[at] > 0 }) {
+		if !slices.ContainsFunc(s.parts.strucks.list, func(k struckPart) bool { return k.kinds[at] > 0 }) {
 			idle = append(idle, kind)
 		}
 	}

@@ -31,14 +31,21 @@ type clientPart struct {
 	due          int   // when its next wait ends
 	times        []int // when something of it ends
 	choices      []offer
-	seen         uint8 // by other clients' steps
-	asks         uint8 // the servers to which or from which something is on its way, in bits
+	private      [4]private // by circumstances
+	seen         uint8      // by other clients' steps
+	asks         uint8      // the servers to which or from which something is on its way, in bits
 }
 
 type serverPart struct {
 	server
 	times []int
 	holds bool // something that time or its end may change
+}
+
+// struckPart are the faults so far.
+type struckPart struct {
+	struck
+	in *circumstances // nil: no step is private
 }
 
 // offer is what a client may do while some faults may still strike.
@@ -52,7 +59,7 @@ type parts struct {
 	clients  table[string, clientPart]
 	servers  table[string, serverPart]
 	monitors table[monitor, monitor]
-	strucks  table[struck, struck]
+	strucks  table[struck, struckPart]
 	effects  map[inputs]effect
 	aged     struct{ clients, servers map[passing]int32 }
 	orders   []*order
@@ -63,7 +70,7 @@ type parts struct {
 func newParts(config Config) parts {
 	p := parts{
 		clients: newTable[string, clientPart](), servers: newTable[string, serverPart](), monitors: newTable[monitor, monitor](),
-		strucks: newTable[struck, struck](), effects: map[inputs]effect{}, names: map[any]int32{},
+		strucks: newTable[struck, struckPart](), effects: map[inputs]effect{}, names: map[any]int32{},
 		orders: orders(config.Clients, config.Lock.EqualTokens && !config.Without.Apart),
 	}
 	p.aged.clients, p.aged.servers = map[passing]int32{}, map[passing]int32{}
@@ -99,7 +106,7 @@ func of[P comparable](t *table[P, P], part P) int32 {
 func (s *Space) world(r *State) *world {
 	w := &world{
 		now: int(r.now), config: &s.player.Config, resource: s.parts.servers.list[r.resource].server,
-		struck: s.parts.strucks.list[r.struck], known: s.parts.monitors.list[r.monitor],
+		struck: s.parts.strucks.list[r.struck].struck, known: s.parts.monitors.list[r.monitor],
 	}
 	for i := range s.Clients {
 		w.clients = append(w.clients, s.parts.clients.list[r.clients[i]].c.clone())
@@ -121,7 +128,7 @@ func (s *Space) rowOf(w *world) (r State) {
 	for i := range w.servers {
 		r.servers[i] = s.serverOf(w.servers[i])
 	}
-	r.resource, r.monitor, r.struck = s.serverOf(w.resource), s.monitorOf(w.known), of(&s.parts.strucks, w.struck)
+	r.resource, r.monitor, r.struck = s.serverOf(w.resource), s.monitorOf(w.known), s.struckOf(w.struck)
 	return r
 }
 
@@ -175,6 +182,14 @@ func (s *Space) serverOf(v server) int32 {
 	return s.parts.servers.add(string(s.scratch.text), p)
 }
 
+func (s *Space) struckOf(k struck) int32 {
+	n, known := s.parts.strucks.numbers[k]
+	if !known {
+		n = s.parts.strucks.add(k, struckPart{k, s.player.circumstances(k)})
+	}
+	return n
+}
+
 func (s *Space) monitorOf(m monitor) int32 {
 	m.suspects = 0
 	return of(&s.parts.monitors, m)
@@ -206,8 +221,8 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 	}
 	m := s.parts.monitors.list[r.monitor]
 	m.passes(int(o.time), o.paused)
-	if k := s.player.strikes(s.parts.strucks.list[r.struck], o); o.paused|o.busy != 0 {
-		next.struck = of(&s.parts.strucks, k)
+	if k := s.player.strikes(s.parts.strucks.list[r.struck].struck, o); o.paused|o.busy != 0 {
+		next.struck = s.struckOf(k)
 	}
 	if late && !s.parts.strucks.list[next.struck].hurts {
 		m.hangs()

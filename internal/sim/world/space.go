@@ -54,6 +54,7 @@ type Config struct {
 type Unreduced struct {
 	Apart      bool // clients are told apart that differ by their tokens only
 	Undeclared bool // two pasts are told apart after which the lock declares that it keeps the same
+	Public     bool // a step that nobody else can notice comes in any order with those of others
 	Dated      bool // it counts what a clock shows, also where only differences matter
 }
 

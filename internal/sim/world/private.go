@@ -1,0 +1,149 @@
+package world
+
+import (
+	"slices"
+
+	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/process"
+)
+
+// A private step is one that no other client can notice and no fault can prevent. It takes a reply after which the lock reports nothing to its
+// user, gives nothing up, reads no clock and begins no wait that time could end: so it changes the client's own part and nothing else. Its order
+// with the steps of others makes no difference, so it comes first, and by itself (partial-order reduction). No other task of the client may
+// come before it: they share a memory. A reply of a server whose connections can still break may be lost instead, so to take it is not private.
+//
+// A client that cannot be paused any more, and whose clock cannot step, makes its step before time passes. Such a step may also begin a wait, or be the end
+// of a sleep, or begin the work of a holder.
+
+// harmless are the faults that may still strike while a client makes a private step: each comes to the same before it and after it.
+var harmless = [...]faults.Kind{
+	faults.Pause, faults.LongHold, faults.Crash, faults.LateRequest, faults.Duplicate, faults.ClockAhead, faults.ClockBehind, faults.StepAhead, faults.StepBack,
+	faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver,
+}
+
+// private is what is known of a client's private step.
+type private struct {
+	asked, there bool
+	choice       Choice
+}
+
+// circumstances are what it depends on beside the client whether its step is private.
+type circumstances struct {
+	awake bool // it cannot be paused any more, and its clock cannot step
+	tears bool // its connections to servers can still break
+}
+
+func (c circumstances) place() (n int) {
+	if c.awake {
+		n = 1
+	}
+	if c.tears {
+		n += 2
+	}
+	return n
+}
+
+// Privately is the first private step that some client can make.
+func (s *Space) Privately(r *State) (o Choice, there bool, err error) {
+	in := s.parts.strucks.list[r.struck].in
+	if in == nil {
+		return o, false, nil
+	}
+	for i := range s.Clients {
+		p := &s.parts.clients.list[r.clients[i]]
+		step := &p.private[in.place()]
+		if !step.asked {
+			if *step, err = s.findPrivate(r, &p.c, i, *in); err != nil {
+				return o, false, err
+			}
+		}
+		if step.there {
+			return step.choice, true, nil
+		}
+	}
+	return o, false, nil
+}
+
+// circumstances are those after some faults; nil: no step is private.
+func (p *player) circumstances(k struck) *circumstances {
+	in := circumstances{awake: true}
+	for at, kind := range p.kinds {
+		switch may := k.all < p.Most && int(k.kinds[at]) < p.Budget[kind]; {
+		case !may:
+		case !slices.Contains(harmless[:], kind):
+			return nil
+		case kind == faults.Restart, kind == faults.FailOver:
+			in.tears = true
+		case kind == faults.Pause, kind == faults.LongHold, kind == faults.StepAhead, kind == faults.StepBack:
+			in.awake = false
+		}
+	}
+	if p.Without.Public {
+		return nil
+	}
+	return &in
+}
+
+// findPrivate finds the private step of a client.
+func (s *Space) findPrivate(r *State, c *client, i int, in circumstances) (found private, err error) {
+	found = private{asked: true, choice: Choice{client: uint8(i)}}
+	if c.phase == crashed || c.paused || c.busy || c.deaf {
+		return found, nil
+	}
+	if in.awake && !in.tears && len(c.travel) == 0 && s.player.next(c) == history.OpWork && c.alone(noTask, true) { // what is on its way counts as part of it
+		found.choice.kind = calls
+		found.there, err = s.unnoticed(r, c, noTask, input{kind: call, op: history.OpWork}, in)
+		return found, err
+	}
+	if !c.at.busy && (s.player.next(c) != history.OpNone || c.mayReleaseAgain()) {
+		return found, nil // its user may come first
+	}
+	for _, wait := range c.at.waits {
+		given := input{kind: wake, task: wait.Task}
+		due, at := c.dueAt(wait.Task), c.answer(wait.Task)
+		switch {
+		case !c.alone(wait.Task, in.awake):
+			continue
+		case wait.Kind == process.Request && at >= 0 && (due == never || in.awake && due > 0) && !slices.Contains(c.torn, wait.Task) && (!in.tears || wait.Server == process.Resource):
+			found.choice.kind, given.kind, given.replies = takes, reply, c.answers[at].replies
+		case wait.Kind == process.Sleep && in.awake && !in.tears && due <= 0:
+			found.choice.kind = wakes
+		default:
+			continue
+		}
+		if found.there, err = s.unnoticed(r, c, wait.Task, given, in); found.there || err != nil {
+			found.choice.task = uint8(wait.Task)
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// noTask is none of a client's.
+const noTask = -1
+
+// alone says whether nothing that a client's tasks do can come before the step of one of them; if it is awake, unless time passes.
+func (c *client) alone(task int, awake bool) bool {
+	return !slices.ContainsFunc(c.at.waits, func(w process.Wait) bool {
+		return w.Task != task && !(awake && w.Kind == process.Sleep && c.dueAt(w.Task) > 0)
+	})
+}
+
+// unnoticed says whether nobody can notice that a client is given that.
+func (s *Space) unnoticed(r *State, c *client, task int, given input, in circumstances) (bool, error) {
+	after, err := s.player.locals.after(c.at, given, s.player.shown(&world{now: int(r.now)}, c))
+	if err != nil || after.reads || len(after.notices) > 0 {
+		return false, err
+	}
+	for _, old := range c.at.waits {
+		if now := after.wait(old.Task); old.Task != task && (now == nil || now.Seq != old.Seq) {
+			return false, nil
+		}
+	}
+	now := after.wait(task)
+	if in.awake {
+		return now == nil || now.Kind == process.Request || now.Kind == process.Sleep, nil
+	}
+	return now != nil && now.Kind == process.Request && now.Timer == 0, nil
+}
