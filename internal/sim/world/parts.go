@@ -191,7 +191,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	case o.kind == strikesServer:
 		w := s.world(r)
 		err := s.player.make(w, o)
-		return s.rowOf(w), w.monitor.suspects, err
+		return s.rowOf(w), w.monitor.suspects & s.player.judged, err
 	}
 	i := o.client
 	next := *r
@@ -216,6 +216,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 		if e, whole, err = s.stepAnew(r, o); err != nil {
 			return next, 0, err
 		} else if whole != nil {
+			s.handsOver(r, whole, int(i))
 			return *whole, e.suspects, nil
 		}
 		if e.timed {
@@ -230,6 +231,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	if o.kind == strikes {
 		next.struck = of(&s.parts.strucks, s.player.strikes(s.parts.strucks.list[r.struck], o))
 	}
+	s.handsOver(r, &next, int(i))
 	return next, e.suspects, nil
 }
 
@@ -258,7 +260,11 @@ func (s *Space) stepAnew(r *State, o Choice) (e effect, next *State, err error) 
 		return e, nil, err
 	}
 	c, after := &w.clients[o.client], *r
-	e = effect{client: s.clientOf(*c, int(o.client)), monitor: s.monitorOf(w.monitor), suspects: w.monitor.suspects, timed: s.player.locals.clocks == absolute && w.read}
+	e = effect{client: s.clientOf(*c, int(o.client)), monitor: s.monitorOf(w.monitor), suspects: w.monitor.suspects & s.player.judged, timed: s.player.locals.clocks == absolute && w.read}
+	if w.delivered {
+		all := s.rowOf(w)
+		return e, &all, nil
+	}
 	server := s.asked(&after, o)
 	for i := range w.servers {
 		if number := &after.servers[i]; w.servers[i].model != s.parts.servers.list[*number].model {
@@ -296,7 +302,10 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 		key := passing{number: r.servers[i], time: o.time}
 		n, known := s.parts.aged.servers[key]
 		if !known {
-			n = s.serverOf(s.parts.servers.list[r.servers[i]].passes(int(o.time)))
+			before := s.parts.servers.list[r.servers[i]].server
+			after := before.passes(int(o.time))
+			s.player.seen.expired = s.player.seen.expired || before.model.State(lockKey).Exists() && !after.model.State(lockKey).Exists()
+			n = s.serverOf(after)
 			s.parts.aged.servers[key] = n
 		}
 		next.servers[i] = n
@@ -313,7 +322,7 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 	if s.player.locals.clocks == absolute {
 		next.now += o.time
 	}
-	return next, m.suspects
+	return next, m.suspects & s.player.judged
 }
 
 // passing is a part while time passes.

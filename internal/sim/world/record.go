@@ -99,6 +99,9 @@ func (r *recorder) opens(i int) {
 	}
 	if r.player.Servers > 1 {
 		d.Servers = r.player.Servers
+		if card.Needs == impls.EveryServer {
+			d.Need = d.Servers
+		}
 	}
 	r.open, r.ops = append(r.open, 0), append(r.ops, history.OpNone)
 	r.event(history.Event{Kind: history.KindOpen, Client: name(i), Lock: lockKey, Detail: d})
