@@ -46,6 +46,7 @@ type charges [len(harms)]uint32
 // looks is what a client's operation has seen and done.
 type looks struct {
 	after                    bool  // when its acquire was called, the owner had been told that it has not got the lock
+	passed                   bool  // another client was told that it has the lock since its acquire was called, and maybe took it later than this one
 	left                     bool  // its acquire was refused by a lock that a release had left in place
 	ghost                    bool  // its acquire met the lock of a client that was told that it has not got it
 	kept                     int   // the client, plus 1, for whose acquire its own found the lock kept
@@ -64,7 +65,8 @@ type monitor struct {
 	challenger claim // it has replaced the owner's value, and has not been told yet
 	charges    charges
 	clients    [mostClients]looks
-	turn       int // the client that was told last that it has the lock, or nobody, or over
+	turn       int  // the client that was told last that it has the lock, or nobody, or over
+	contested  bool // another may have taken it later
 	fence      int64
 	acked      int   // how many updates were acknowledged
 	greatest   int64 // of what they had read
@@ -166,7 +168,7 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 				m.suspects.add(checker.Unreleasable)
 			}
 		}
-		l.after, l.ghost, l.left = false, false, false
+		l.after, l.ghost, l.left, l.passed = false, false, false, false
 	case history.OpWork:
 		if ok {
 			if m.acked > 0 && m.greatest >= a.Read {
@@ -226,7 +228,10 @@ func (m *monitor) grant(w *world, i int, a history.Answer) {
 		}
 		m.holds(w, i, ms(c.lasts(a.Valid)-history.ExpiryMargin)-c.heard, a.Limited)
 	}
-	m.turn = i
+	m.turn, m.contested = i, m.clients[i].passed
+	for k := range w.clients {
+		m.clients[k].passed = m.clients[k].passed || w.clients[k].phase == acquiring && k != i
+	}
 	if a.Fence != 0 {
 		if a.Fence <= m.fence && !again {
 			m.suspects.add(checker.FenceRegression)
@@ -345,7 +350,7 @@ func (m *monitor) wrote(w *world, i int, request message, r service.Reply) {
 	if request.commands[0][0] == "GET" || !request.names(counterKey) || r.Kind == service.Error {
 		return
 	}
-	if m.turn != nobody && m.turn != i {
+	if m.turn != nobody && (m.turn != i || m.contested) {
 		m.suspects.add(checker.StaleWrite)
 	}
 }
@@ -383,7 +388,16 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 		m.count(mine)
 		return
 	}
-	m.follow(effect, own, live && !foreign, foreign, mine, change)
+	if m.follow(effect, own, live && !foreign, foreign, mine, change); m.owner.client == i {
+		m.haunts(w, mine)
+	}
+}
+
+// haunts: a late command of an acquire that was refused has taken the lock. Whoever acquires now may have called since.
+func (m *monitor) haunts(w *world, late claim) {
+	for k := range w.clients {
+		m.clients[k].after = m.clients[k].after || late.standing == refused && w.clients[k].phase == acquiring
+	}
 }
 
 // recount takes in what a command has made of the queue, and of how often its client has the lock.
@@ -410,6 +424,7 @@ func (m *monitor) look(i int, q message, effect history.Effect, there, own bool)
 	switch q.op {
 	case history.OpAcquire:
 		met := there && effect == history.EffectNone
+		l.passed = l.passed && (effect == history.EffectNone || effect == history.EffectProlonged)
 		l.ghost = l.ghost || met && l.after && o.ghost(i)
 		l.left = l.left || m.left && met
 		l.kept, l.keptRefused = 0, false

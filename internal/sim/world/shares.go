@@ -25,6 +25,7 @@ type stake struct {
 	standing   standing
 	over, dead bool // as of a claim
 	ends       int  // the last part
+	ghost      int  // what it has by acquires without which it was told that it has the lock, the last part; not positive: none
 }
 
 // newShares is those of a lock.
@@ -46,17 +47,18 @@ func (v *stake) live(on bool) bool {
 	return v.ends > 0 && !v.over && (v.standing == granted && (v.dead || on) || v.standing == pending && !v.dead)
 }
 
-// ghost says whether its client was told that it has not got the lock.
-func (v *stake) ghost() bool { return v.standing == refused && v.ends > 0 && !v.over && !v.dead }
-
-// ghosts says whether another client than this one has such a stake.
+// ghosts says whether another client than this one has a part without having been told that it has the lock.
 func (s *shares) ghosts(but int) bool {
 	for i := range s.stakes {
-		if i != but && s.stakes[i].ghost() {
+		if i != but && s.isGhost(i) {
 			return true
 		}
 	}
 	return false
+}
+
+func (s *shares) isGhost(i int) bool {
+	return s.stakes[i].ghost > 0 && !s.stakes[i].dead && s.has(i) > 0
 }
 
 // has is how many servers a client may have.
@@ -89,7 +91,9 @@ func (s *shares) rightful(i int) bool {
 // settle takes in how an acquire has ended.
 func (s *shares) settle(i int, end standing) {
 	if v := &s.stakes[i]; s.need > 0 && v.standing == pending {
-		v.standing = end
+		if v.standing = end; end == refused {
+			v.ghost = max(v.ghost, v.ends)
+		}
 	}
 }
 
@@ -101,17 +105,19 @@ func (s *shares) crashes(i int) { s.stakes[i].dead = s.need > 0 && s.stakes[i].s
 // released: a client knows what its release has come to, so what it had does not matter any more.
 func (s *shares) released(i int) {
 	if s.need > 0 && s.stakes[i].over {
-		s.stakes[i] = stake{standing: unclear}
+		s.stakes[i] = stake{standing: unclear, ghost: s.stakes[i].ghost}
 	}
 }
 
 // passes lets time pass. What a stake was that is over does not matter.
 func (s *shares) passes(d int) {
 	for i := range s.stakes {
-		if v := &s.stakes[i]; v.standing != unclear {
-			if v.ends = nearer(v.ends, d); v.ends <= 0 {
-				*v = stake{standing: unclear}
-			}
+		v := &s.stakes[i]
+		if v.ghost = max(nearer(v.ghost, d), 0); v.standing == unclear {
+			continue
+		}
+		if v.ends = nearer(v.ends, d); v.ends <= 0 {
+			*v = stake{standing: unclear, ghost: v.ghost}
 		}
 	}
 }
@@ -126,8 +132,11 @@ func (s *shares) doubt(server int) {
 // gains takes in that a command has left a part that is its client's.
 func (s *shares) gains(w *world, i int, mine claim) {
 	v := &s.stakes[i]
+	if mine.standing == refused {
+		v.ghost = max(v.ghost, mine.ends)
+	}
 	if !v.live(w.clients[i].on) {
-		*v = stake{mine.standing, mine.over, mine.dead, mine.ends}
+		*v = stake{mine.standing, mine.over, mine.dead, mine.ends, v.ghost}
 		return
 	}
 	if v.ends = max(v.ends, mine.ends); mine.standing == granted {
@@ -160,6 +169,7 @@ func (m *monitor) commandedOnOne(w *world, i int, q message, change history.Chan
 	}
 	if int(*part) == i+1 && effect != history.EffectNone {
 		s.gains(w, i, mine)
+		m.haunts(w, mine)
 	}
 	if effect == history.EffectCreated && s.has(i) < s.need {
 		effect = history.EffectNone // it has not got the lock
@@ -198,8 +208,11 @@ func (m *monitor) lookOnOne(i int, q message, effect history.Effect, there bool,
 		}
 		l.left = l.left || m.left
 		l.ghost = l.ghost || l.after && s.ghosts(i)
-		if of >= 0 && of < mostClients && of != i && s.stakes[of].ends > 0 && (s.stakes[of].standing == pending || s.stakes[of].standing == refused) {
-			l.kept, l.keptRefused = of+1, s.stakes[of].standing == refused
+		if of < 0 || of >= mostClients || of == i {
+			return
+		}
+		if v := &s.stakes[of]; v.standing == pending || v.ghost > 0 {
+			l.kept, l.keptRefused = of+1, v.ghost > 0
 		}
 	case history.OpRelease:
 		l.looked = true
