@@ -118,15 +118,16 @@ func TestPermits(t *testing.T) {
 	}
 }
 
-// confirmed writes once more after it has got the lock, so that a replica that lacks one write has the lock all the same.
+// confirmed writes once more where it has got the lock, so that a replica that lacks one write has the lock all the same.
 type confirmed struct{ hashed }
 
 func (l *confirmed) TryAcquire(ctx context.Context) (bool, error) {
-	held, err := l.hashed.TryAcquire(ctx)
-	if held {
-		_, err = l.env.Server().Do(ctx, "SET", "confirmed", l.value)
+	if held, err := l.hashed.TryAcquire(ctx); !held || err != nil {
+		return false, err
 	}
-	return held && err == nil, err
+	confirms := `if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end redis.call("SET", "confirmed", ARGV[1]) return 1`
+	n, err := l.env.Server().Eval(ctx, &impls.Script{Source: confirms}, []string{l.key}, l.value)
+	return n == int64(1), err
 }
 
 // A replica lacks as many writes as it may.
