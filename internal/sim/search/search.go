@@ -235,7 +235,10 @@ func (s *search) finish() {
 	s.report()
 	s.found.conclude(r)
 	r.Runs, r.Idle, r.Tries = s.space.Runs(), s.space.Idle(), s.space.Tries
-	r.Symmetric, r.Sessions, r.Horizon = s.space.Symmetric(), s.Lock.Needs == impls.OneZooKeeper, s.space.Beyond()
+	r.Symmetric, r.Sessions, r.Horizon = s.space.Symmetric(), s.Lock.Needs == impls.OneZooKeeper, 0
+	if s.space.Beyond() {
+		r.Horizon = s.space.Horizon
+	}
 	r.Coverage, r.Unnamed, r.Uncalled = s.space.Coverage(), s.space.Unnamed(), s.space.Uncalled()
 	if r.Found == nil {
 		r.Doubt = s.doubt()

@@ -111,14 +111,14 @@ func (p *player) ofClient(list []Choice, c *client, i int) []Choice {
 			list = append(list, o)
 			continue
 		}
-		over, answered := c.dueAt(wait.Task) <= 0, c.answer(wait.Task) >= 0
+		over, answered := c.dueAt(wait.Task) <= 0, c.answer(wait.Task) >= 0 || c.messageFor(&wait) >= 0
 		switch wait.Kind {
 		case process.Sleep:
 			if o.kind = wakes; over {
 				list = append(list, o)
 			}
-		case process.Request:
-			if o.kind = serves; !answered && !c.isBroken(wait.Task) {
+		case process.Request, process.Message:
+			if o.kind = serves; wait.Kind == process.Request && !answered && !c.isBroken(wait.Task) {
 				list = append(list, o)
 			}
 			if o.kind = breaks; slices.Contains(c.torn, wait.Task) || !answered && c.isBroken(wait.Task) {
@@ -245,7 +245,7 @@ func (p *player) ready(c *client) (main, beside bool) {
 	}
 	main = (c.phase != waiting || p.queues(c) && c.called >= p.patient()) && p.next(c) != history.OpNone
 	for _, wait := range c.at.waits {
-		step := wait.Kind == process.Request && !c.waitsInVain(wait.Task) || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= 0
+		step := wait.Kind == process.Request && !c.waitsInVain(wait.Task) || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= 0 || c.hears(&wait)
 		if c.at.busy && wait.Task == c.at.main {
 			main = main || step
 		} else {
@@ -309,8 +309,8 @@ type instant struct {
 // instants are the times that may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, no time
 // passes, unless clocks drift. A lock that reads clocks sees more: quarters of a lease since it did, or since the beginning.
 func (s *Space) instants(r *State, paused uint8) []instant {
-	limit, horizon := s.limit(r, paused)
-	coming := false
+	due, horizon := s.limits(r, paused)
+	limit, coming := min(due, horizon), false
 	list := s.scratch.times[:0]
 	add := func(t int) {
 		if t > 0 {
@@ -333,7 +333,7 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 		around(add, end)
 	}
 	grid := func(since int) {
-		for t := ms(s.Grid); coming && t-since <= min(limit, horizon); t += ms(s.Grid) {
+		for t := ms(s.Grid); coming && t-since <= limit; t += ms(s.Grid) {
 			if t > since {
 				list = append(list, instant{t - since, true})
 			}
@@ -360,33 +360,32 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 	})
 	s.scratch.times = list
 	list = slices.CompactFunc(list, func(a, b instant) bool { return a.at == b.at })
-	for len(list) > 0 && list[len(list)-1].at > min(limit, horizon) {
-		s.beyond = s.beyond || list[len(list)-1].at <= limit
+	for len(list) > 0 && list[len(list)-1].at > limit {
+		s.player.seen.beyond = s.player.seen.beyond || horizon < due
 		list = list[:len(list)-1]
 	}
 	return list
 }
 
-// limit is how much time may pass: until a client that is not paused waits no more; and until the horizon of one that reads clocks, or sleeps.
-func (s *Space) limit(r *State, paused uint8) (limit, horizon int) {
-	limit, horizon = never, never
-	end := ms(s.Horizon)
+// limits are how much time may pass: until a client that is not paused waits no more, and until the horizon of one that reads clocks, or sleeps.
+func (s *Space) limits(r *State, paused uint8) (due, horizon int) {
+	due, horizon = never, never
 	if s.player.locals.clocks == absolute {
-		horizon = end - int(r.now)
+		horizon = ms(s.Horizon) - int(r.now)
 	}
 	for i := range s.Clients {
 		p := &s.parts.clients.list[r.clients[i]]
 		if !p.c.paused && paused>>i&1 == 0 {
-			limit = min(limit, p.due)
+			due = min(due, p.due)
 		}
 		if p.c.at.sleeps {
-			horizon = min(horizon, end-p.c.slept)
+			horizon = min(horizon, ms(s.Horizon)-p.c.slept)
 		}
 		if s.player.locals.clocks == differences {
-			horizon = min(horizon, end-p.c.age)
+			horizon = min(horizon, ms(s.Horizon)-p.c.age)
 		}
 	}
-	return limit, horizon
+	return due, horizon
 }
 
 // around adds an end, a moment before it and one after, and the last one at which a lease certainly runs.

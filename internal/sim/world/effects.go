@@ -61,13 +61,15 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 			return next, 0, err
 		}
 		reads = reads.with(w.reads)
-		if bits.OnesCount8(reads.servers) > 1 {
-			return s.rowOf(w), w.known.suspects, nil
+		if w.delivered || bits.OnesCount8(reads.servers) > 1 {
+			all := s.rowOf(w)
+			s.handsOver(r, &all, int(o.client))
+			return all, w.known.suspects & s.player.judged, nil
 		}
 		if s.player.locals.clocks != absolute {
 			reads.clock = false // the client's part has what it shows
 		}
-		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects}
+		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects & s.player.judged}
 		if at := next.server(reads); at != nil {
 			e.server = s.serverOf(*w.server(reads))
 		}
@@ -85,6 +87,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	if reads.monitor {
 		next.monitor = e.monitor
 	}
+	s.handsOver(r, &next, int(o.client))
 	return next, e.suspects, nil
 }
 
@@ -96,7 +99,10 @@ func (s *Space) reading(key inputs, r *State, reads reads) inputs {
 		key.server = 1 + *at
 	}
 	if reads.turn {
-		key.turn = 1 + int8(s.parts.monitors.list[r.monitor].turn-over)
+		m := &s.parts.monitors.list[r.monitor]
+		if key.turn = 1 + 2*int8(m.turn-over); m.contested {
+			key.turn++
+		}
 	}
 	if reads.clock {
 		key.now = 1 + r.now

@@ -35,6 +35,7 @@ const (
 	lost
 	expired
 	wake
+	published // a message
 )
 
 // input is what a client is given.
@@ -43,9 +44,13 @@ type input struct {
 	task    int
 	op      history.Op // of a call
 	replies []service.Reply
+	text    string // of a message
 }
 
-func (in input) text() string {
+func (in input) name() string {
+	if in.kind == published {
+		return fmt.Sprintf("%d %d %q", in.kind, in.task, in.text)
+	}
 	return string(appendReplies(fmt.Appendf(nil, "%d %d %d", in.kind, in.task, in.op), in.replies))
 }
 
@@ -175,7 +180,7 @@ func (l *locals) start(client int) (*moment, error) {
 
 // after is the client after one more input.
 func (l *locals) after(m *moment, in input, shown reading) (*moment, error) {
-	text := in.text()
+	text := in.name()
 	e := m.next[text]
 	if e != nil && e.to[e.place(shown)] != nil {
 		return e.to[e.place(shown)], nil
@@ -341,7 +346,7 @@ func (v *life) give(m *moment) error {
 	if m.given.kind == call {
 		m.main = v.process.Call("lock", m.given.op, operation(m.given.op, v.process.ResourceServer()))
 	} else {
-		v.process.Resume(m.given.task, process.Input{Replies: m.given.replies, Lost: m.given.kind == lost, Expired: m.given.kind == expired})
+		v.process.Resume(m.given.task, process.Input{Replies: m.given.replies, Lost: m.given.kind == lost, Expired: m.given.kind == expired, Message: m.given.text})
 	}
 	return v.process.Err()
 }

@@ -214,7 +214,10 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 		key := passing{number: r.servers[i], time: o.time}
 		n, known := s.parts.aged.servers[key]
 		if !known {
-			n = s.serverOf(s.parts.servers.list[r.servers[i]].passes(int(o.time)))
+			before := s.parts.servers.list[r.servers[i]].server
+			after := before.passes(int(o.time))
+			s.player.seen.expired = s.player.seen.expired || before.model.State(lockKey).Exists() && !after.model.State(lockKey).Exists()
+			n = s.serverOf(after)
 			s.parts.aged.servers[key] = n
 		}
 		next.servers[i] = n
@@ -231,7 +234,7 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 	if s.player.locals.clocks == absolute {
 		next.now += o.time
 	}
-	return next, m.suspects
+	return next, m.suspects & s.player.judged
 }
 
 // passing is a part while time passes.

@@ -154,6 +154,9 @@ func (r *recorder) opens(i int) {
 	d := &history.Detail{Lease: r.player.Lease, Contract: card.Declares(), Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local)}
 	if r.player.Servers > 1 {
 		d.Servers = r.player.Servers
+		if card.Needs == impls.EveryServer {
+			d.Need = d.Servers
+		}
 	}
 	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: lockKey, Detail: d})
 }

@@ -74,11 +74,14 @@ type Space struct {
 // player makes choices in a world.
 type player struct {
 	Config
-	kinds    []faults.Kind // that may strike
-	locals   locals
-	fresh    *redis.Server // that no server is: those at the beginning are copies
-	hashes   bool          // the lock names scripts by their hashes, so it matters which ones a server has
-	recorder *recorder     // nil, unless a sequence is made again for its history
+	kinds      []faults.Kind // that may strike
+	locals     locals
+	fresh      *redis.Server // that no server is: those at the beginning are copies
+	hashes     bool          // the lock names scripts by their hashes, so it matters which ones a server has
+	subscribes bool          // it subscribes to channels, so there may be messages
+	judged     Suspicions    // of all that looks wrong
+	seen       seen
+	recorder   *recorder // nil, unless a sequence is made again for its history
 }
 
 // New makes a space of which nothing is known. It is to be closed.
@@ -94,7 +97,7 @@ func New(config Config) (*Space, error) {
 }
 
 func newSpace(config Config, clocks clocks, limits bool) *Space {
-	s := &Space{Config: config, player: player{Config: config, fresh: redis.New()}, parts: newParts(config)}
+	s := &Space{Config: config, player: player{Config: config, judged: judged(config), fresh: redis.New()}, parts: newParts(config)}
 	s.player.locals = locals{
 		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, sites: config.Sites, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
 		starts: map[int]*moment{}, rests: map[string]*moment{},

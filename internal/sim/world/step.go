@@ -15,7 +15,7 @@ import (
 	"github.com/locklab/locklab/internal/sim/service"
 )
 
-// errWait: no server of this model publishes, and no task waits for another's end for long.
+// errWait: only a ZooKeeper has what a task waits for.
 var errWait = errors.New("the lock waits for something that the search does not have")
 
 // make makes a choice.
@@ -72,12 +72,9 @@ func (p *player) apply(w *world, o Choice) error {
 		c.answers = append(c.answers, answer{task, replies})
 		slices.SortFunc(c.answers, func(a, b answer) int { return a.task - b.task })
 	case takes:
-		in := input{kind: reply, task: task, replies: c.answers[c.answer(task)].replies}
-		c.torn = without(c.torn, task)
-		c.drop(task)
-		return p.give(w, i, in)
+		return p.give(w, i, c.take(task))
 	case expires:
-		if c.answer(task) < 0 {
+		if c.at.wait(task).Kind == process.Request && c.answer(task) < 0 {
 			c.depart(task, true)
 		}
 		c.drop(task)
@@ -170,7 +167,7 @@ func (c *client) begin(before *moment) error {
 		old := before.wait(wait.Task)
 		at := never
 		switch {
-		case wait.Kind != process.Sleep && wait.Kind != process.Request && wait.Kind != process.Join:
+		case !slices.Contains([]process.Kind{process.Sleep, process.Request, process.Join, process.Message}, wait.Kind), wait.Number != 0:
 			return fmt.Errorf("%w: %d", errWait, wait.Kind)
 		case old != nil && old.Seq == wait.Seq:
 			at = c.dueAt(wait.Task)
@@ -206,6 +203,8 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 		w.monitor().returned(w, i, n.Op, n.Answer)
 		p.recorder.returned(w, i, n.Op, n.Answer)
 		p.returned(c, n, inner)
+		p.seen.held = p.seen.held || c.phase == holding
+		p.seen.refused = p.seen.refused || n.Op == history.OpAcquire && n.Answer.Outcome == history.No
 	case process.Lost:
 		p.recorder.notice(i, n)
 		w.monitor().lost(w, i)
@@ -223,6 +222,7 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 		w.monitor().holds(w, i, ms(c.lasts(n.Valid)-history.ExpiryMargin)-c.heard, true)
 	case process.Hangup:
 		c.broken = without(c.broken, n.Server)
+		c.hangUp(n.Server, n.Conn)
 		w.leave(i, n)
 	}
 }
@@ -267,7 +267,9 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	for _, command := range m.commands {
 		replies = append(replies, v.model.Do(connection(i, m.conn), command...))
 		p.hashes = p.hashes || namesScripts(command[0])
+		p.subscribes = p.subscribes || subscribes(command[0])
 	}
+	p.deliver(w, m.server)
 	if !p.hashes {
 		v.model.ForgetScripts()
 	}
@@ -284,6 +286,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	if !unheard {
 		c.heard = 0
 	}
+	p.seen.named = p.seen.named || change.After.Exists()
 	if m.names(lockKey) {
 		w.monitor().commanded(w, i, m, change)
 	}
@@ -358,6 +361,7 @@ func (p *player) strike(w *world, o Choice) error {
 		c.ahead -= ms(p.Skew)
 	case faults.Crash:
 		w.monitor().crashed(i)
+		p.unsubscribe(w, i)
 		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never}
 	case faults.Duplicate:
 		c.stepped(o)
@@ -404,6 +408,9 @@ func (p *player) strikeServer(w *world, number int, fault faults.Kind, lost int)
 		v.behind = nil
 	case faults.FailOver:
 		v.model, v.behind = v.behind[lost], nil
+		if p.Servers > 1 {
+			w.monitor().shares.doubt(number)
+		}
 	}
 	if fault == faults.Restart || fault == faults.FailOver {
 		for i := range w.clients {
@@ -422,7 +429,7 @@ func (c *client) disconnect(i, server int, before *redis.Server) {
 	}
 	if c.phase != crashed {
 		for _, wait := range c.at.waits {
-			if wait.Kind == process.Request && wait.Server == server && !c.waitsInVain(wait.Task) && !slices.Contains(c.torn, wait.Task) {
+			if (wait.Kind == process.Request || wait.Kind == process.Message) && wait.Server == server && !c.waitsInVain(wait.Task) && !slices.Contains(c.torn, wait.Task) {
 				c.torn = append(c.torn, wait.Task)
 			}
 		}

@@ -130,7 +130,7 @@ func (s *Space) monitorIn(o *order, n int32) any {
 		}
 		m.clients[k] = l
 	}
-	m.charges, m.queue = charges{}, o.queue(before.queue)
+	m.charges, m.queue, m.shares = charges{}, o.queue(before.queue), o.shares(before.shares)
 	for harm, sets := range before.charges {
 		for set := range uint32(1) << mostClients {
 			if sets>>set&1 != 0 {
@@ -160,7 +160,7 @@ func (s *Space) momentIn(o *order, m *moment) int {
 	case m.before == nil:
 		n = int(s.named(fmt.Sprint("start ", o.to[m.client])))
 	default:
-		text := fmt.Sprint("moment ", s.momentIn(o, m.before), o.names.Replace(m.given.text()))
+		text := fmt.Sprint("moment ", s.momentIn(o, m.before), o.names.Replace(m.given.name()))
 		if m.reads {
 			text += fmt.Sprint(m.shown)
 		}

@@ -38,6 +38,8 @@ type world struct {
 	struck   struck
 	known    monitor // see monitor
 	reads    reads
+	// delivered: a client has been sent what was published.
+	delivered bool
 
 	config *Config
 }
@@ -133,6 +135,7 @@ type client struct {
 	travel       []message
 	paused, busy bool // since its last step; in a long hold
 	deaf         bool // its operation waits for what is lost
+	inbox        []heard
 	connections
 	delayed bool // its operation, by a pause
 	unsure  bool // its latest release came to unknown, so it may release once more
@@ -189,7 +192,7 @@ func (c *client) active() bool { return c.on && c.ends > 0 }
 
 func (c client) clone() client {
 	c.answers, c.due, c.travel = slices.Clone(c.answers), slices.Clone(c.due), slices.Clone(c.travel)
-	c.torn, c.broken = slices.Clone(c.torn), slices.Clone(c.broken)
+	c.inbox, c.torn, c.broken = slices.Clone(c.inbox), slices.Clone(c.torn), slices.Clone(c.broken)
 	return c
 }
 
@@ -209,7 +212,7 @@ func (c *client) passes(d int, paused, busy bool) {
 }
 
 func (p *player) begin() (*world, error) {
-	w := &world{resource: server{model: p.fresh.Clone()}, known: newMonitor(), config: &p.Config}
+	w := &world{resource: server{model: p.fresh.Clone()}, known: newMonitor(&p.Config), config: &p.Config}
 	for i := range p.Clients {
 		at, err := p.locals.start(i)
 		if err != nil {
@@ -264,7 +267,7 @@ func (p *player) plain(c client, i int) client {
 func (c *client) appendTo(b []byte, moment int) []byte {
 	for _, n := range [...]int{
 		moment, int(c.phase), c.count.rounds, c.count.tries, c.count.again, c.count.holds, c.ops, c.called, c.skew, c.rate, c.ahead, c.age, c.slept, c.ends, c.heard,
-		len(c.due), len(c.answers), len(c.travel), len(c.torn), len(c.broken),
+		len(c.due), len(c.answers), len(c.travel), len(c.torn), len(c.broken), len(c.inbox),
 	} {
 		b = binary.AppendVarint(b, int64(n))
 	}
@@ -277,6 +280,9 @@ func (c *client) appendTo(b []byte, moment int) []byte {
 	}
 	for _, a := range c.answers {
 		b = appendReplies(binary.AppendVarint(b, int64(a.task)), a.replies)
+	}
+	for _, m := range c.inbox {
+		b = fmt.Appendf(b, "|p%d %d %q", m.server, m.conn, m.text)
 	}
 	for _, m := range c.travel {
 		b = fmt.Appendf(b, "|m%d %d %q %d", m.conn, m.server, m.commands, m.op)
