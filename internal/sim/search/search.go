@@ -193,7 +193,7 @@ func (s *search) judgeEnd(at place) error {
 	if !stuck {
 		return nil
 	}
-	return s.ask(at, world.Suspect(checker.StuckLock), true)
+	return s.ask(at, s.space.Suspect(checker.StuckLock), true)
 }
 
 // path are the choices that lead to a place.

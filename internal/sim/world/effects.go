@@ -59,12 +59,12 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 		}
 		reads = reads.with(w.reads)
 		if bits.OnesCount8(reads.servers) > 1 {
-			return s.rowOf(w), w.known.suspects, nil
+			return s.rowOf(w), w.known.suspects & s.interest.suspicions, nil
 		}
 		if s.player.locals.clocks != absolute {
 			reads.clock = false // the client's part has what it shows
 		}
-		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects}
+		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects & s.interest.suspicions}
 		if at := next.server(reads); at != nil {
 			e.server = s.serverOf(*w.server(reads))
 		}
@@ -154,5 +154,5 @@ func (s *Space) strikeAnew(r *State, o Choice) (State, Suspicions, error) {
 			s.parts.effects[inputs{choice: o, client: r.clients[i], server: 1 + r.servers[o.client]}] = effect{client: next.clients[i], server: next.servers[o.client]}
 		}
 	}
-	return next, w.known.suspects, nil
+	return next, w.known.suspects & s.interest.suspicions, nil
 }

@@ -10,7 +10,7 @@ import (
 func (s *Space) Losses(r *State) Suspicions {
 	resource := s.parts.servers.list[r.resource].server
 	if resource.counter() < int64(s.parts.monitors.list[r.monitor].acked) {
-		return Suspect(checker.LostUpdate)
+		return s.Suspect(checker.LostUpdate)
 	}
 	return 0
 }
