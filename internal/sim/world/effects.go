@@ -64,12 +64,12 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 		if w.delivered || bits.OnesCount8(reads.servers) > 1 {
 			all := s.rowOf(w)
 			s.handsOver(r, &all, int(o.client))
-			return all, w.known.suspects & s.player.judged, nil
+			return all, w.known.suspects & s.interest.suspicions, nil
 		}
 		if s.player.locals.clocks != absolute {
 			reads.clock = false // the client's part has what it shows
 		}
-		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects & s.player.judged}
+		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects & s.interest.suspicions}
 		if at := next.server(reads); at != nil {
 			e.server = s.serverOf(*w.server(reads))
 		}
@@ -164,5 +164,5 @@ func (s *Space) strikeAnew(r *State, o Choice) (State, Suspicions, error) {
 			s.parts.effects[inputs{choice: o, client: r.clients[i], server: 1 + r.servers[o.client]}] = effect{client: next.clients[i], server: next.servers[o.client]}
 		}
 	}
-	return next, w.known.suspects, nil
+	return next, w.known.suspects & s.interest.suspicions, nil
 }

@@ -10,7 +10,7 @@ import (
 func (s *Space) Losses(r *State) Suspicions {
 	resource := s.parts.servers.list[r.resource].server
 	if resource.counter() < int64(s.parts.monitors.list[r.monitor].acked) {
-		return Suspect(checker.LostUpdate) & s.player.judged
+		return s.Suspect(checker.LostUpdate)
 	}
 	return 0
 }
@@ -23,7 +23,7 @@ func (r State) Ending() State {
 
 // Stuck says whether the lock is stuck for a fresh client in a state in which all others have ended.
 func (s *Space) Stuck(r *State) (bool, error) {
-	if Suspect(checker.StuckLock)&s.player.judged == 0 {
+	if s.Suspect(checker.StuckLock) == 0 {
 		return false, nil
 	}
 	return s.player.stuck(s.world(r))

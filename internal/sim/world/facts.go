@@ -71,14 +71,18 @@ func (s *Space) Uncalled() (names []string) {
 }
 
 // judged are the anomalies that are suspected: the others speak of one owner, which a semaphore has not, or of tries, which in a queue are none.
-func judged(config Config) Suspicions {
+func judged(config *Config) (list Suspicions) {
 	switch {
 	case config.Queue:
-		return Suspect(checker.Unfair)
+		list.add(checker.Unfair)
 	case config.Lock.Permits > 1:
-		return Suspect(checker.DoubleHolder) | Suspect(checker.StuckLock) | Suspect(checker.HungOperation)
+		list.add(checker.DoubleHolder)
+		list.add(checker.StuckLock)
+		list.add(checker.HungOperation)
+	default:
+		list = ^list
 	}
-	return ^Suspicions(0)
+	return list
 }
 
 // Symmetric says whether clients count as one that differ by their tokens only.

@@ -12,10 +12,10 @@ import (
 // checker judges the whole history then.
 type Suspicions uint32
 
-// Suspect suspects one.
-func Suspect(name checker.Name) (s Suspicions) {
-	s.add(name)
-	return s
+// Suspect suspects one, if it is looked for.
+func (s *Space) Suspect(name checker.Name) (suspects Suspicions) {
+	suspects.add(name)
+	return suspects & s.interest.suspicions
 }
 
 func (s *Suspicions) add(name checker.Name) {

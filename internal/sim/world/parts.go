@@ -192,6 +192,7 @@ func (s *Space) struckOf(k struck) int32 {
 
 func (s *Space) monitorOf(m monitor) int32 {
 	m.suspects = 0
+	s.interest.keep(&m)
 	return of(&s.parts.monitors, m)
 }
 
@@ -234,7 +235,7 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 	if s.player.locals.clocks == absolute {
 		next.now += o.time
 	}
-	return next, m.suspects & s.player.judged
+	return next, m.suspects & s.interest.suspicions
 }
 
 // passing is a part while time passes.

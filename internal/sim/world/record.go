@@ -177,8 +177,14 @@ func (r *recorder) choice(w *world, o Choice) {
 		return
 	case takes:
 		c := &w.clients[i]
-		replies := c.answers[c.answer(task)].replies
-		r.note(trace.Step{Kind: trace.Reply, Client: i, Reply: replies[len(replies)-1].String(), Beside: !c.operates(task)})
+		step := trace.Step{Kind: trace.Reply, Client: i, Beside: !c.operates(task)}
+		if at := c.messageFor(c.at.wait(task)); at >= 0 {
+			step.Reply = c.inbox[at].text
+		} else {
+			replies := c.answers[c.answer(task)].replies
+			step.Reply = replies[len(replies)-1].String()
+		}
+		r.note(step)
 	case expires:
 		r.unanswered(&w.clients[i], o, trace.Expire)
 	case breaks:

@@ -1,8 +1,8 @@
 // Package world is the model that a search goes through: what clients of a lock, its servers and time may do next, and what comes of it. A
 // state is a row of parts: clients, servers, and what suspicions need to know. A client is all that it was given since its lock declared what
 // it keeps (impls.Stateful); nothing else is concluded about what a lock remembers. A step is made once for all states that are alike in what
-// it reads. No order of steps is left out, refused tries are repeated whether anything has changed or not, and a lock that reads clocks meets
-// a grid of times. Clients count as one only if the lock's card says that tokens are compared for equality alone. Config.Without switches
+// it reads. No order of steps is left out but that of private ones, refused tries are repeated whether anything has changed or not, and a lock
+// that reads clocks meets a grid of times. Clients count as one only if the lock's card says that tokens are compared for equality alone. Config.Without switches
 // these reductions off.
 //
 // It owns states and choices, and plain definitions of what looks wrong. Whether it is, the checker says of the whole history. It must not
@@ -15,6 +15,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/redis"
@@ -46,6 +47,7 @@ type Config struct {
 	// before and after these, if the lock reads clocks. Horizon is when time ends for a lock that reads them, or sleeps: counted from the
 	// beginning or, if only differences matter, from the latest reading, and from when it began what sleeps.
 	Grid, Horizon time.Duration
+	Only          []checker.Name // what to suspect; none: anything
 	Without       Unreduced
 	Sites         bool // states say at which lines of the lock's code clients wait
 }
@@ -61,10 +63,10 @@ type Unreduced struct {
 // Space is the states of a lock within bounds, and what is known of them. It is used by one goroutine.
 type Space struct {
 	Config
-	player  player
-	parts   parts
-	beyond  bool     // something was to happen after the horizon
-	scratch struct { // what is used again
+	player   player
+	parts    parts
+	interest interest
+	scratch  struct { // what is used again
 		text  []byte
 		list  []Choice
 		times []instant
@@ -79,7 +81,6 @@ type player struct {
 	fresh      *redis.Server // that no server is: those at the beginning are copies
 	hashes     bool          // the lock names scripts by their hashes, so it matters which ones a server has
 	subscribes bool          // it subscribes to channels, so there may be messages
-	judged     Suspicions    // of all that looks wrong
 	seen       seen
 	recorder   *recorder // nil, unless a sequence is made again for its history
 }
@@ -97,7 +98,7 @@ func New(config Config) (*Space, error) {
 }
 
 func newSpace(config Config, clocks clocks, limits bool) *Space {
-	s := &Space{Config: config, player: player{Config: config, judged: judged(config), fresh: redis.New()}, parts: newParts(config)}
+	s := &Space{Config: config, player: player{Config: config, fresh: redis.New()}, parts: newParts(config), interest: interestIn(&config)}
 	s.player.locals = locals{
 		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, sites: config.Sites, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
 		starts: map[int]*moment{}, rests: map[string]*moment{},
