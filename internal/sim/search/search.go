@@ -46,7 +46,7 @@ const mostDismissed = 2000
 
 // search is one search.
 type search struct {
-	Config
+	config  Config
 	space   *world.Space
 	result  Result
 	waiting [][][]place // to be expanded, by faults and steps
@@ -89,7 +89,7 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 }
 
 func newSearch(config Config, space *world.Space) *search {
-	s := &search{Config: config, space: space, links: make([]link, 1), seen: newFingerprints(), ends: map[world.State]bool{}}
+	s := &search{config: config, space: space, links: make([]link, 1), seen: newFingerprints(), ends: map[world.State]bool{}}
 	s.result.Found, s.result.Dismissed = map[checker.Name]Finding{}, map[checker.Name]int{}
 	return s
 }
@@ -100,13 +100,13 @@ func (s *search) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.waiting = make([][][]place, s.Most+1)
+	s.waiting = make([][][]place, s.config.Most+1)
 	s.await(place{state: first})
 	for spent := range s.waiting {
 		for steps := 0; steps < len(s.waiting[spent]); steps++ {
 			for _, at := range s.waiting[spent][steps] {
-				if s.result.States++; s.States > 0 && s.result.States > s.States {
-					s.result.Limit = fmt.Sprintf("%d states", s.States)
+				if s.result.States++; s.config.States > 0 && s.result.States > s.config.States {
+					s.result.Limit = fmt.Sprintf("%d states", s.config.States)
 					return nil
 				}
 				if s.result.States%1024 == 0 && ctx.Err() != nil {
@@ -144,7 +144,7 @@ func (s *search) expand(at place) error {
 		if err := s.ask(to, suspects, false); err != nil {
 			return err
 		}
-		if !s.Every && !s.seen.add(s.space.Same(&next)) {
+		if !s.config.Every && !s.seen.add(s.space.Same(&next)) {
 			s.links = s.links[:to.number]
 			continue
 		}
