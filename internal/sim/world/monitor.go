@@ -46,7 +46,7 @@ type charges [len(harms)]uint32
 // looks is what a client's operation has seen and done.
 type looks struct {
 	after                    bool  // when its acquire was called, the owner had been told that it has not got the lock
-	passed                   bool  // another client was told that it has the lock since its acquire was called, and maybe took it later than this one
+	took, passed             bool  // its acquire has taken the lock; and since then another client was told that it has it
 	left                     bool  // its acquire was refused by a lock that a release had left in place
 	ghost                    bool  // its acquire met the lock of a client that was told that it has not got it
 	kept                     int   // the client, plus 1, for whose acquire its own found the lock kept
@@ -168,7 +168,7 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 				m.suspects.add(checker.Unreleasable)
 			}
 		}
-		l.after, l.ghost, l.left, l.passed = false, false, false, false
+		*l = looks{}
 	case history.OpWork:
 		if ok {
 			if m.acked > 0 && m.greatest >= a.Read {
@@ -195,7 +195,7 @@ func (m *monitor) grant(w *world, i int, a history.Answer) {
 	}
 	m.turn, m.contested = i, m.clients[i].passed
 	for k := range w.clients {
-		m.clients[k].passed = m.clients[k].passed || w.clients[k].phase == acquiring && k != i
+		m.clients[k].passed = m.clients[k].passed || m.clients[k].took && k != i
 	}
 	if a.Fence != 0 {
 		if a.Fence <= m.fence && !again {
@@ -280,6 +280,7 @@ func (m *monitor) crashed(i int) {
 		m.owner.dead = true
 	}
 	m.shares.crashes(i)
+	m.clients[i].took, m.clients[i].passed = false, false
 	m.settleCharges(i, false)
 	m.queue.crashed(i)
 	if m.challenger.client == i {
@@ -364,6 +365,11 @@ func stays(effect history.Effect, change history.Change) bool {
 	return change.Before.Exists() && effect != history.EffectRemoved && effect != history.EffectReplaced
 }
 
+// seizes says whether a command may have taken the lock.
+func seizes(effect history.Effect) bool {
+	return effect == history.EffectCreated || effect == history.EffectReplaced || effect == history.EffectUnclear
+}
+
 // look notes what the operation of a command has seen and done.
 func (m *monitor) look(i int, q message, effect history.Effect, there, own bool) {
 	o, l := &m.owner, &m.clients[i]
@@ -373,7 +379,9 @@ func (m *monitor) look(i int, q message, effect history.Effect, there, own bool)
 	switch q.op {
 	case history.OpAcquire:
 		met := there && effect == history.EffectNone
-		l.passed = l.passed && (effect == history.EffectNone || effect == history.EffectProlonged)
+		if seizes(effect) {
+			l.took, l.passed = true, false
+		}
 		l.ghost = l.ghost || met && l.after && o.ghost(i)
 		l.left = l.left || m.left && met
 		l.kept, l.keptRefused = 0, false

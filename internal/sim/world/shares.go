@@ -164,7 +164,7 @@ func (m *monitor) commandedOnOne(w *world, i int, q message, change history.Chan
 	switch {
 	case !change.After.Exists():
 		*part = 0
-	case effect == history.EffectCreated, effect == history.EffectReplaced, effect == history.EffectUnclear:
+	case seizes(effect):
 		*part = int8(i) + 1
 	}
 	if int(*part) == i+1 && effect != history.EffectNone {
@@ -200,6 +200,7 @@ func (m *monitor) lookOnOne(i int, q message, effect history.Effect, there bool,
 	case q.ended:
 	case q.op == history.OpAcquire:
 		l := &m.clients[i]
+		l.took = l.took || seizes(effect)
 		if l.kept, l.keptRefused = 0, false; there && effect == history.EffectNone && m.shares.blocks(i) {
 			m.keptOnOne(i, of)
 		}
