@@ -32,16 +32,15 @@ func rules() map[string]rule {
 		"checker/internal/overlap":  {own: []string{"history", "faults", "internal/timeline", "internal/timeline/ownership", "checker/internal/list", "checker/internal/resource"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true},
 		"checker/internal/second":   {own: []string{"history", "faults", "checker/internal/list", "checker/internal/overlap"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true},
 		// What a run leaves behind, for those who write, show and compare it.
-		"internal/record": {own: []string{"checker", "history"}, pure: true, scripted: true},
-		"internal/sim":    {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
-		// The explorer says how long it took, and does not wait for ever for a lock that does not come back.
-		"internal/sim/search": {own: []string{"history", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/learn", "internal/sim/states", "internal/sim/trace"}, pure: true, clock: true},
+		"internal/record":      {own: []string{"checker", "history"}, pure: true, scripted: true},
+		"internal/sim":         {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
+		"internal/sim/explore": {own: []string{"history", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/learn", "internal/sim/states", "internal/sim/trace"}, pure: true, clock: true},
 		"internal/sim/learn":   {own: []string{"history", "internal/answers", "impls", "internal/sim", "internal/worker/work"}, pure: true, clock: true},
 		"internal/sim/states":  {own: []string{"history", "internal/sim", "internal/sim/learn", "internal/sim/trace"}, pure: true},
-		// The model and the search share nothing with the explorer but what is searched, and who judges it.
-		"internal/sim/world":   {own: []string{"history", "faults", "impls", "checker", "internal/answers", "internal/timeline/ownership", "internal/sim", "internal/worker/work"}, pure: true},
-		"internal/sim/search":  {own: []string{"history", "checker", "internal/sim/world"}, pure: true},
-		"internal/sim/compare": {own: []string{"faults", "impls", "checker", "internal/sim/search", "internal/sim/search", "internal/sim/world"}, pure: true},
+		"internal/sim/world":   {own: []string{"history", "faults", "impls", "checker", "internal/answers", "internal/timeline/ownership", "internal/sim", "internal/sim/trace", "internal/worker/work"}, pure: true},
+		// The search says how long it took.
+		"internal/sim/search":  {own: []string{"history", "faults", "impls", "checker", "internal/timeline/ownership", "internal/sim/trace", "internal/sim/world"}, pure: true, clock: true},
+		"internal/sim/compare": {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/search", "internal/sim/world"}, pure: true},
 		"internal/sim/points":  {own: []string{"faults", "impls", "checker", "internal/sim/search", "internal/sim/trace"}, pure: true},
 		// A counterexample as data: its readers need not know how it was found.
 		"internal/sim/trace": {own: []string{"history", "faults", "checker", "internal/sim"}, pure: true},

@@ -111,7 +111,7 @@ func (s *Space) reading(key inputs, r *State, reads reads) inputs {
 		key.monitor = 1 + r.monitor
 		for k := range s.Clients {
 			if k != int(key.choice.client) {
-				key.seen |= uint16(s.parts.clients.list[r.clients[k]].seen) << (2 * k)
+				key.seen |= uint16(s.parts.clients.list[r.clients[k]].seen) << (3 * k)
 			}
 		}
 	}

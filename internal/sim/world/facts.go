@@ -39,7 +39,7 @@ func (s *Space) Beyond() bool { return s.player.seen.beyond }
 
 // handsOver notes that a client has got the lock which another one has or had that has not crashed.
 func (s *Space) handsOver(before, after *State, i int) {
-	if s.player.seen.handedOver || s.parts.clients.list[before.clients[i]].c.phase != acquiring || s.parts.clients.list[after.clients[i]].c.phase != holding {
+	if s.player.seen.handedOver || s.parts.clients.list[before.clients[i]].c.phase > acquiring || s.parts.clients.list[after.clients[i]].c.phase != holding {
 		return
 	}
 	for k := range s.Clients {

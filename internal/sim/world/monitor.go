@@ -46,7 +46,7 @@ type charges [len(harms)]uint32
 // looks is what a client's operation has seen and done.
 type looks struct {
 	after                    bool  // when its acquire was called, the owner had been told that it has not got the lock
-	passed                   bool  // another client was told that it has the lock since its acquire was called, and maybe took it later than this one
+	took, passed             bool  // its acquire has taken the lock; and since then another client was told that it has it
 	left                     bool  // its acquire was refused by a lock that a release had left in place
 	ghost                    bool  // its acquire met the lock of a client that was told that it has not got it
 	kept                     int   // the client, plus 1, for whose acquire its own found the lock kept
@@ -65,8 +65,9 @@ type monitor struct {
 	challenger claim // it has replaced the owner's value, and has not been told yet
 	charges    charges
 	clients    [mostClients]looks
-	turn       int  // the client that was told last that it has the lock, or nobody, or over
-	contested  bool // another may have taken it later
+	turn       int   // the client that was told last that it has the lock, or nobody, or over
+	contested  bool  // another may have taken it later
+	overtaken  uint8 // the clients, in bits, that have written, or may, for work since whose call another was told that it has the lock
 	fence      int64
 	acked      int   // how many updates were acknowledged
 	greatest   int64 // of what they had read
@@ -96,7 +97,9 @@ func (m *monitor) called(w *world, i int, op history.Op) {
 		}
 		*l = looks{after: m.owner.client >= 0 && m.owner.standing == refused || m.shares.ghosts(i)}
 	case history.OpWork:
-		c.phase = working
+		if c.phase = working; !c.writesLate() {
+			m.overtaken &^= 1 << i
+		}
 	case history.OpRelease:
 		c.phase = releasing
 		*l = looks{rightful: (c.active() || c.unsure) && m.rightful(i), inner: w.reenters() && c.active() && c.count.holds > 1}
@@ -168,8 +171,11 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 				m.suspects.add(checker.Unreleasable)
 			}
 		}
-		l.after, l.ghost, l.left, l.passed = false, false, false, false
+		*l = looks{}
 	case history.OpWork:
+		if !w.clients[i].writesLate() {
+			m.overtaken &^= 1 << i
+		}
 		if ok {
 			if m.acked > 0 && m.greatest >= a.Read {
 				m.suspects.add(checker.LostUpdate)
@@ -178,41 +184,6 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 		}
 	case history.OpRelease:
 		m.released(w, i, a.Outcome)
-	}
-}
-
-func (m *monitor) released(w *world, i int, outcome history.Outcome) {
-	l := &m.clients[i]
-	if outcome == history.OK && m.turn == i && !l.inner {
-		m.turn = over
-	}
-	own := m.rightful(i)
-	if m.tally.released(i, outcome) && l.changed && own {
-		m.suspects.add(checker.Unreleasable)
-	}
-	if own && !l.inner && (l.rightful || l.changed) && outcome != history.Unknown {
-		if m.left = true; l.looked && outcome == history.No {
-			m.suspects.add(checker.Unreleasable)
-		}
-	}
-	if outcome == history.No {
-		m.denied(w, i, own)
-	}
-	if outcome != history.Unknown {
-		m.shares.released(i)
-	}
-	*l = looks{}
-}
-
-// denied: a client's release was answered no; own: the lock is its own all the same.
-func (m *monitor) denied(w *world, i int, own bool) {
-	l := &m.clients[i]
-	if own && l.rightful && !l.changed || l.removed {
-		m.suspects.add(checker.FalseAlarm)
-	}
-	if l.inner {
-		m.ends(i)
-		w.clients[i].on = false
 	}
 }
 
@@ -230,7 +201,13 @@ func (m *monitor) grant(w *world, i int, a history.Answer) {
 	}
 	m.turn, m.contested = i, m.clients[i].passed
 	for k := range w.clients {
-		m.clients[k].passed = m.clients[k].passed || w.clients[k].phase == acquiring && k != i
+		if k == i {
+			continue
+		}
+		m.clients[k].passed = m.clients[k].passed || m.clients[k].took
+		if c := &w.clients[k]; c.phase == working || c.writesLate() {
+			m.overtaken |= 1 << k
+		}
 	}
 	if a.Fence != 0 {
 		if a.Fence <= m.fence && !again {
@@ -315,6 +292,7 @@ func (m *monitor) crashed(i int) {
 		m.owner.dead = true
 	}
 	m.shares.crashes(i)
+	m.clients[i].took, m.clients[i].passed = false, false
 	m.settleCharges(i, false)
 	m.queue.crashed(i)
 	if m.challenger.client == i {
@@ -322,27 +300,11 @@ func (m *monitor) crashed(i int) {
 	}
 }
 
-// patience is how long a user waits for a release.
-func patience(lease int) int { return lease * 5 / 4 }
-
-// late says whether a client's release has taken too long, and its client has not been paused meanwhile.
-func (c *client) late(lease int) bool {
-	return c.phase == releasing && !c.delayed && c.called >= patience(lease)
-}
-
 // passes lets time pass. The clients, in bits, are paused meanwhile.
 func (m *monitor) passes(d int, paused uint8) {
 	m.queue.disturbs(paused)
 	m.shares.passes(d)
 	m.owner.ends, m.challenger.ends = nearer(m.owner.ends, d), nearer(m.challenger.ends, d)
-}
-
-// hangs: a client's release has taken too long, and no fault has struck.
-func (m *monitor) hangs() {
-	if !m.hung {
-		m.hung = true
-		m.suspects.add(checker.HungOperation)
-	}
 }
 
 // wrote takes in a request to the resource, of which nothing remains. One that shows a fence only is no write.
@@ -411,9 +373,19 @@ func (m *monitor) recount(w *world, i int, q message, effect history.Effect, for
 	}
 }
 
+// writesLate says whether a write of the client's is on its way that nobody waits for.
+func (c *client) writesLate() bool {
+	return slices.ContainsFunc(c.travel, func(m message) bool { return m.op == history.OpWork })
+}
+
 // stays says whether a command has left the lock as it was, but for its end.
 func stays(effect history.Effect, change history.Change) bool {
 	return change.Before.Exists() && effect != history.EffectRemoved && effect != history.EffectReplaced
+}
+
+// seizes says whether a command may have taken the lock.
+func seizes(effect history.Effect) bool {
+	return effect == history.EffectCreated || effect == history.EffectReplaced || effect == history.EffectUnclear
 }
 
 // look notes what the operation of a command has seen and done.
@@ -425,7 +397,9 @@ func (m *monitor) look(i int, q message, effect history.Effect, there, own bool)
 	switch q.op {
 	case history.OpAcquire:
 		met := there && effect == history.EffectNone
-		l.passed = l.passed && (effect == history.EffectNone || effect == history.EffectProlonged)
+		if seizes(effect) {
+			l.took, l.passed = true, false
+		}
 		l.ghost = l.ghost || met && l.after && o.ghost(i)
 		l.left = l.left || m.left && met
 		l.kept, l.keptRefused = 0, false

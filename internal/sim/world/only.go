@@ -48,7 +48,7 @@ func (in *interest) keep(m *monitor) {
 		}
 	}
 	if !in.writes {
-		m.turn, m.contested = nobody, false
+		m.turn, m.contested, m.overtaken = nobody, false, 0
 		for i := range m.clients {
 			m.clients[i].passed = false
 		}

@@ -165,6 +165,9 @@ func (s *Space) clientOf(c client, i int) int32 {
 	if c.on {
 		p.seen |= 2
 	}
+	if c.phase == working || c.writesLate() {
+		p.seen |= 4
+	}
 	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.clients.add(string(s.scratch.text), p)
 }

@@ -164,7 +164,7 @@ func (m *monitor) commandedOnOne(w *world, i int, q message, change history.Chan
 	switch {
 	case !change.After.Exists():
 		*part = 0
-	case effect == history.EffectCreated, effect == history.EffectReplaced, effect == history.EffectUnclear:
+	case seizes(effect):
 		*part = int8(i) + 1
 	}
 	if int(*part) == i+1 && effect != history.EffectNone {
@@ -196,32 +196,41 @@ func (m *monitor) flagOnOne(i, other int, effect history.Effect, mine claim, the
 
 // lookOnOne notes what the operation of a command has seen and done on one server, whose part has been of a client; negative: nobody's.
 func (m *monitor) lookOnOne(i int, q message, effect history.Effect, there bool, of int) {
+	switch {
+	case q.ended:
+	case q.op == history.OpAcquire:
+		l := &m.clients[i]
+		l.took = l.took || seizes(effect)
+		if l.kept, l.keptRefused = 0, false; there && effect == history.EffectNone && m.shares.blocks(i) {
+			m.keptOnOne(i, of)
+		}
+	case q.op == history.OpRelease:
+		m.freedOnOne(i, q.server, effect, of)
+	}
+}
+
+// keptOnOne: the lock is kept from a client's acquire.
+func (m *monitor) keptOnOne(i, of int) {
 	s, l := &m.shares, &m.clients[i]
-	if q.ended {
+	l.left = l.left || m.left
+	l.ghost = l.ghost || l.after && s.ghosts(i)
+	if of < 0 || of >= mostClients || of == i {
 		return
 	}
-	switch q.op {
-	case history.OpAcquire:
-		l.kept, l.keptRefused = 0, false
-		if !there || effect != history.EffectNone || !s.blocks(i) {
-			return
-		}
-		l.left = l.left || m.left
-		l.ghost = l.ghost || l.after && s.ghosts(i)
-		if of < 0 || of >= mostClients || of == i {
-			return
-		}
-		if v := &s.stakes[of]; v.standing == pending || v.ghost > 0 {
-			l.kept, l.keptRefused = of+1, v.ghost > 0
-		}
-	case history.OpRelease:
-		l.looked = true
-		if own := of == i || of == somebodys-1; own && effect == history.EffectRemoved && l.rightful {
-			l.freed |= 1 << q.server
-			l.removed = bits.OnesCount8(l.freed) >= int(s.need)
-		}
-		l.changed = l.changed || of == i && effect == history.EffectReplaced
+	if v := &s.stakes[of]; v.standing == pending || v.ghost > 0 {
+		l.kept, l.keptRefused = of+1, v.ghost > 0
 	}
+}
+
+// freedOnOne takes in a command of a client's release.
+func (m *monitor) freedOnOne(i, server int, effect history.Effect, of int) {
+	l := &m.clients[i]
+	l.looked = true
+	if own := of == i || of == somebodys-1; own && effect == history.EffectRemoved && l.rightful {
+		l.freed |= 1 << server
+		l.removed = bits.OnesCount8(l.freed) >= int(m.shares.need)
+	}
+	l.changed = l.changed || of == i && effect == history.EffectReplaced
 }
 
 // shares is those of a lock as they are called under an order of clients.

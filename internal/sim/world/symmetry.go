@@ -130,6 +130,7 @@ func (s *Space) monitorIn(o *order, n int32) any {
 		}
 		m.clients[k] = l
 	}
+	m.overtaken = uint8(o.set(uint32(m.overtaken)))
 	m.charges, m.queue, m.shares = charges{}, o.queue(before.queue), o.shares(before.shares)
 	for harm, sets := range before.charges {
 		for set := range uint32(1) << mostClients {
