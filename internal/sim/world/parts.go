@@ -1,5 +1,7 @@
 package world
 
+import "hash/maphash"
+
 // What a state has room for.
 const (
 	mostClients = 5 // one of them comes when the others have ended
@@ -58,13 +60,15 @@ type parts struct {
 	effects  map[inputs]effect
 	aged     struct{ clients, servers map[passing]int32 }
 	orders   []*order
-	names    map[any]int32 // what parts are called under orders
+	names    map[print]int32 // what parts are called under orders
+	seeds    [2]maphash.Seed // of these prints
 }
 
 func newParts(config Config) parts {
 	p := parts{
 		clients: newTable[string, clientPart](), servers: newTable[string, serverPart](), monitors: newTable[monitor, monitor](),
-		strucks: newTable[struck, struckPart](), effects: map[inputs]effect{}, names: map[any]int32{},
+		strucks: newTable[struck, struckPart](), effects: map[inputs]effect{}, names: map[print]int32{},
+		seeds:  [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		orders: orders(config.Clients, config.Lock.EqualTokens && !config.Without.Apart),
 	}
 	p.aged.clients, p.aged.servers = map[passing]int32{}, map[passing]int32{}
