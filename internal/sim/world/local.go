@@ -48,10 +48,14 @@ type input struct {
 }
 
 func (in input) name() string {
-	if in.kind == published {
-		return fmt.Sprintf("%d %d %q", in.kind, in.task, in.text)
+	b := make([]byte, 0, 64)
+	for _, n := range [...]int{int(in.kind), in.task, int(in.op)} {
+		b = append(strconv.AppendInt(b, int64(n), 10), ' ')
 	}
-	return string(appendReplies(fmt.Appendf(nil, "%d %d %d", in.kind, in.task, in.op), in.replies))
+	if in.kind == published {
+		return string(strconv.AppendQuote(b, in.text))
+	}
+	return string(appendReplies(b, in.replies))
 }
 
 // moment is a client after all that it was given, one after the other. Two moments are one only if that was the same, word for word, with

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"hash/maphash"
 	"unsafe"
 )
 
@@ -63,14 +64,16 @@ type parts struct {
 	effects  map[inputs]effect
 	aged     struct{ clients, servers map[passing]int32 }
 	orders   []*order
-	names    map[any]int32 // what parts are called under orders
-	bytes    int           // about what they take
+	names    map[print]int32 // what parts are called under orders
+	seeds    [2]maphash.Seed // of these prints
+	bytes    int             // about what they take
 }
 
 func newParts(config Config) parts {
 	p := parts{
 		clients: newTable[string, clientPart](), servers: newTable[string, serverPart](), monitors: newTable[monitor, monitor](),
-		strucks: newTable[struck, struckPart](), effects: map[inputs]effect{}, names: map[any]int32{},
+		strucks: newTable[struck, struckPart](), effects: map[inputs]effect{}, names: map[print]int32{},
+		seeds:  [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		orders: orders(config.Clients, config.Lock.EqualTokens && !config.Without.Apart),
 	}
 	p.aged.clients, p.aged.servers = map[passing]int32{}, map[passing]int32{}

@@ -2,9 +2,9 @@ package world
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/locklab/locklab/faults"
@@ -282,10 +282,18 @@ func (c *client) appendTo(b []byte, moment int) []byte {
 		b = appendReplies(binary.AppendVarint(b, int64(a.task)), a.replies)
 	}
 	for _, m := range c.inbox {
-		b = fmt.Appendf(b, "|p%d %d %q", m.server, m.conn, m.text)
+		b = strconv.AppendQuote(binary.AppendVarint(binary.AppendVarint(b, int64(m.server)), int64(m.conn)), m.text)
 	}
 	for _, m := range c.travel {
-		b = fmt.Appendf(b, "|m%d %d %q %d", m.conn, m.server, m.commands, m.op)
+		for _, n := range [...]int{m.conn, m.server, int(m.op), len(m.commands)} {
+			b = binary.AppendVarint(b, int64(n))
+		}
+		for _, words := range m.commands {
+			b = binary.AppendVarint(b, int64(len(words)))
+			for _, word := range words {
+				b = append(binary.AppendVarint(b, int64(len(word))), word...)
+			}
+		}
 		b = appendFlags(b, m.ended, m.ok, m.again, m.soon, m.torn)
 	}
 	return b
@@ -302,7 +310,8 @@ func appendFlags(b []byte, flags ...bool) []byte {
 
 func appendReplies(b []byte, replies []service.Reply) []byte {
 	for _, r := range replies {
-		b = fmt.Appendf(b, "|%d %s", r.Kind, r.String())
+		b = append(strconv.AppendInt(append(b, '|'), int64(r.Kind), 10), ' ')
+		b = append(b, r.String()...)
 	}
 	return append(b, '.')
 }
