@@ -67,9 +67,9 @@ type player struct {
 	Config
 	kinds    []faults.Kind // that may strike
 	locals   locals
-	fresh    *redis.Server // that no server is: those at the beginning are copies
-	hashes   bool          // the lock names scripts by their hashes, so it matters which ones a server has
-	recorder *recorder     // nil, unless a sequence is made again for its history
+	fresh    struct{ lock, resource model } // that no server is: those at the beginning are copies
+	hashes   bool                           // the lock names scripts by their hashes, so it matters which ones a server has
+	recorder *recorder                      // nil, unless a sequence is made again for its history
 }
 
 // New makes a space of which nothing is known. It is to be closed.
@@ -82,7 +82,8 @@ func New(config Config) (*Space, error) {
 }
 
 func newSpace(config Config, clocks clocks, limits bool) *Space {
-	s := &Space{Config: config, player: player{Config: config, fresh: redis.New()}, parts: newParts(config)}
+	s := &Space{Config: config, player: player{Config: config}, parts: newParts(config)}
+	s.player.fresh.lock, s.player.fresh.resource = redisModel{redis.New()}, redisModel{redis.New()}
 	s.player.locals = locals{
 		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
 		starts: map[int]*moment{}, rests: map[string]*moment{},

@@ -10,7 +10,6 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/sim/process"
-	"github.com/locklab/locklab/internal/sim/redis"
 	"github.com/locklab/locklab/internal/sim/service"
 )
 
@@ -223,7 +222,7 @@ const firstLate = 7
 
 // leave closes a client's connection, or numbers it anew for what is still on its way by it.
 func (w *world) leave(i int, n process.Notice) {
-	c, model := &w.clients[i], w.change(n.Server).model
+	c, model := &w.clients[i], asRedis(w.change(n.Server).model)
 	other := firstLate
 	for slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == other }) {
 		other++
@@ -264,8 +263,6 @@ func (p *player) returned(c *client, n process.Notice) {
 	}
 }
 
-func connection(client, conn int) int { return client*100 + conn }
-
 func namesScripts(command string) bool {
 	name := strings.ToUpper(command)
 	return name == "SCRIPT" || strings.HasPrefix(name, "EVALSHA")
@@ -285,7 +282,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 		p.hashes = p.hashes || namesScripts(command[0])
 	}
 	if !p.hashes {
-		v.model.ForgetScripts()
+		asRedis(v.model).ForgetScripts()
 	}
 	change.After = v.model.State(key)
 	p.recorder.served(i, m, change, replies, unheard)
@@ -295,7 +292,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 		return replies
 	}
 	if p.Budget[faults.FailOver] > 0 {
-		if behind := before.Promoted(); string(behind.AppendState(nil)) != string(v.model.Promoted().AppendState(nil)) {
+		if behind := asRedis(before).Promoted(); string(behind.AppendState(nil)) != string(asRedis(v.model).Promoted().AppendState(nil)) {
 			v.behind = behind
 		}
 	}
@@ -411,20 +408,20 @@ func (p *player) strikeServer(w *world, number int, fault faults.Kind) {
 	case faults.ClockBack:
 		v.model.Advance(-2 * p.Lease)
 	case faults.Restart:
-		v.model.Restart(false)
+		asRedis(v.model).Restart(false)
 		v.behind = nil
 	case faults.FailOver:
 		v.model, v.behind = v.behind, nil
 	}
 	if fault == faults.Restart || fault == faults.FailOver {
 		for i := range w.clients {
-			w.clients[i].disconnect(i, number, before)
+			w.clients[i].disconnect(i, number, asRedis(before))
 		}
 	}
 }
 
 // disconnect breaks a client's connections to a server. What was on its way there and back may be lost.
-func (c *client) disconnect(i, server int, before *redis.Server) {
+func (c *client) disconnect(i, server int, before redisModel) {
 	watches := func(conn int) bool { return conn != 0 && before.Watching(connection(i, conn)) }
 	for conn := range len(c.at.waits) + 1 {
 		if watches(conn) && !slices.Contains(c.broken, server) {

@@ -102,7 +102,7 @@ func (s *Space) clientIn(o *order, n int32) any {
 }
 
 func (s *Space) serverIn(o *order, n int32) any {
-	return "s" + o.names.Replace(string(s.parts.servers.list[n].appendTo(nil)))
+	return "s" + string(s.parts.servers.list[n].appendUnder(o, nil))
 }
 
 func (s *Space) monitorIn(o *order, n int32) any {

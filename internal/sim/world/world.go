@@ -9,8 +9,6 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/sim/process"
-	"github.com/locklab/locklab/internal/sim/redis"
 	"github.com/locklab/locklab/internal/sim/service"
 )
 
@@ -56,23 +54,6 @@ type world struct {
 
 	lease     int
 	leaseless bool
-}
-
-// server is a server, or the resource. Its model is never changed: a change makes another one.
-type server struct {
-	model  *redis.Server
-	behind *redis.Server // as a replica has it that lacks the last write; nil: there was none
-}
-
-// passes lets time pass.
-func (v server) passes(d int) server {
-	for _, model := range []**redis.Server{&v.model, &v.behind} {
-		if *model != nil {
-			*model = (*model).Clone()
-			(*model).Advance(duration(d))
-		}
-	}
-	return v
 }
 
 // struck are the faults so far.
@@ -212,7 +193,7 @@ func (c *client) passes(d int, paused, busy bool) {
 }
 
 func (p *player) begin() (*world, error) {
-	w := &world{resource: server{model: p.fresh.Clone()}, monitor: newMonitor(), lease: ms(p.Lease), leaseless: p.Lock.Leaseless}
+	w := &world{resource: server{model: p.fresh.resource.Clone()}, monitor: newMonitor(), lease: ms(p.Lease), leaseless: p.Lock.Leaseless}
 	for i := range p.Clients {
 		at, err := p.locals.start(i)
 		if err != nil {
@@ -221,7 +202,7 @@ func (p *player) begin() (*world, error) {
 		w.clients = append(w.clients, client{at: at, ends: never})
 	}
 	for range p.Servers {
-		w.servers = append(w.servers, server{model: p.fresh.Clone()})
+		w.servers = append(w.servers, server{model: p.fresh.lock.Clone()})
 	}
 	return w, nil
 }
@@ -300,27 +281,4 @@ func appendReplies(b []byte, replies []service.Reply) []byte {
 		b = fmt.Appendf(b, "|%d %s", r.Kind, r.String())
 	}
 	return append(b, '.')
-}
-
-func (v *server) appendTo(b []byte) []byte {
-	b = v.model.AppendState(b)
-	if v.behind != nil {
-		b = v.behind.AppendState(append(b, "|behind"...))
-	}
-	return b
-}
-
-// change is a server that is about to change.
-func (w *world) change(number int) *server {
-	v := w.at(number)
-	v.model = v.model.Clone()
-	return v
-}
-
-// at is a server by its number; the resource has one of its own.
-func (w *world) at(number int) *server {
-	if number == process.Resource {
-		return &w.resource
-	}
-	return &w.servers[number]
 }

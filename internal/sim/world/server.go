@@ -1,0 +1,75 @@
+package world
+
+import (
+	"time"
+
+	"github.com/locklab/locklab/internal/sim/process"
+	"github.com/locklab/locklab/internal/sim/service"
+)
+
+// model is the model of a server of some kind, as a search needs it.
+type model interface {
+	service.Server
+	// Clone is a server in the same state, from which it goes on by itself.
+	Clone() model
+	// AppendState appends all that its future depends on.
+	AppendState(b []byte) []byte
+	// AppendUnder appends the same as it would be if the clients were in another order.
+	AppendUnder(o *order, b []byte) []byte
+	// Expiries are how long what ends by itself lasts, but for sessions, which end by what their clients do.
+	Expiries() []time.Duration
+}
+
+// server is a server, or the resource. Its model is never changed: a change makes another one.
+type server struct {
+	model  model
+	behind model // as a replica has it that lacks the last write; nil: there was none
+}
+
+// passes lets time pass.
+func (v server) passes(d int) server {
+	for _, m := range []*model{&v.model, &v.behind} {
+		if *m != nil {
+			*m = (*m).Clone()
+			(*m).Advance(duration(d))
+		}
+	}
+	return v
+}
+
+func (v *server) appendTo(b []byte) []byte {
+	b = v.model.AppendState(b)
+	if v.behind != nil {
+		b = v.behind.AppendState(append(b, "|behind"...))
+	}
+	return b
+}
+
+func (v *server) appendUnder(o *order, b []byte) []byte {
+	b = v.model.AppendUnder(o, b)
+	if v.behind != nil {
+		b = v.behind.AppendUnder(o, append(b, "|behind"...))
+	}
+	return b
+}
+
+// change is a server that is about to change.
+func (w *world) change(number int) *server {
+	v := w.at(number)
+	v.model = v.model.Clone()
+	return v
+}
+
+// at is a server by its number; the resource has one of its own.
+func (w *world) at(number int) *server {
+	if number == process.Resource {
+		return &w.resource
+	}
+	return &w.servers[number]
+}
+
+// connection is what a server calls a connection of a client.
+func connection(client, conn int) int { return client*100 + conn }
+
+// clientOf is whose a connection is.
+func clientOf(connection int) int { return connection / 100 }
