@@ -18,6 +18,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/compare"
+	"github.com/locklab/locklab/internal/sim/explore"
 )
 
 func main() {
@@ -37,7 +38,7 @@ func main() {
 	beside := flag.String("beside", "", "faults of these kinds, separated by commas, may strike too, one of each")
 	show := flag.String("show", "", "print the reference search's history of this anomaly")
 	flag.Parse()
-	for _, kind := range compare.Kinds() {
+	for _, kind := range explore.Faults() {
 		if *beside != "" && picked(*beside, string(kind)) {
 			b.Beside = append(b.Beside, kind)
 		}
@@ -62,8 +63,8 @@ type cell struct {
 }
 
 func chosen(locks, kinds string) (list []*cell) {
-	for _, lock := range impls.All() {
-		for _, kind := range compare.Kinds() {
+	for _, lock := range impls.Explored() {
+		for _, kind := range compare.Kinds(lock) {
 			if picked(locks, lock.Name) && picked(kinds, kindText(kind)) {
 				list = append(list, &cell{lock: lock, kind: kind})
 			}

@@ -178,7 +178,7 @@ func fewest(found map[checker.Name]int, name checker.Name) int {
 	return -1
 }
 
-// Kinds are the columns of the table that are compared: none, and each kind of fault of a lock on Redis.
-func Kinds() []faults.Kind {
-	return append([]faults.Kind{""}, explore.FaultsOf(impls.Spec{Card: impls.Card{Needs: impls.OneServer}})...)
+// Kinds are the columns of the table that are compared for a lock: none, and each kind of fault.
+func Kinds(lock impls.Spec) []faults.Kind {
+	return append([]faults.Kind{""}, explore.FaultsOf(lock)...)
 }

@@ -25,6 +25,8 @@ const (
 	notices                   // a client that has waited for what is lost waits no more
 	vanishes                  // a request that nobody waits for is lost with its connection
 	breaks                    // a client learns that the connection has broken by which it waits for a reply
+	contacts                  // the library of a client that was paused or cut off makes contact with its ZooKeeper
+	heals                     // a client is cut off no more
 )
 
 // Choice is one step of the whole.
@@ -91,6 +93,9 @@ func (c *client) mayReleaseAgain() bool {
 
 func (p *player) ofClient(list []Choice, c *client, i int) []Choice {
 	for k := range c.travel {
+		if c.session.cut && asksKeeper(c.travel[k].server) {
+			continue
+		}
 		list = append(list, Choice{kind: arrives, client: uint8(i), task: uint8(k)})
 		if c.travel[k].torn {
 			list = append(list, Choice{kind: vanishes, client: uint8(i), task: uint8(k)})
@@ -101,6 +106,12 @@ func (p *player) ofClient(list []Choice, c *client, i int) []Choice {
 	}
 	if p.next(c) != history.OpNone {
 		list = append(list, Choice{kind: calls, client: uint8(i)})
+	}
+	switch {
+	case c.session.cut:
+		list = append(list, Choice{kind: heals, client: uint8(i)})
+	case c.session.silence > 0:
+		list = append(list, Choice{kind: contacts, client: uint8(i)})
 	}
 	for _, wait := range c.at.waits {
 		o := Choice{client: uint8(i), task: uint8(wait.Task)}
@@ -115,14 +126,19 @@ func (p *player) ofClient(list []Choice, c *client, i int) []Choice {
 			if o.kind = wakes; over {
 				list = append(list, o)
 			}
+		case process.Message, process.Contact:
+			if o.kind = wakes; slices.Contains(c.session.come, wait.Task) {
+				list = append(list, o)
+			}
 		case process.Request:
-			if o.kind = serves; !answered && !c.isBroken(wait.Task) {
+			apart := c.isCutOff(&wait)
+			if o.kind = serves; !answered && !c.isBroken(wait.Task) && !apart && !(p.sessions && c.isBehind(&wait)) {
 				list = append(list, o)
 			}
 			if o.kind = breaks; slices.Contains(c.torn, wait.Task) || !answered && c.isBroken(wait.Task) {
 				list = append(list, o)
 			}
-			if o.kind = takes; answered && !over {
+			if o.kind = takes; answered && !over && !apart {
 				list = append(list, o)
 			}
 			if o.kind = expires; over {
@@ -136,7 +152,7 @@ func (p *player) ofClient(list []Choice, c *client, i int) []Choice {
 // isBroken says whether the request of a task has to go by a connection that has broken.
 func (c *client) isBroken(task int) bool {
 	wait := c.at.wait(task)
-	return wait.Conn != 0 && slices.Contains(c.broken, wait.Server)
+	return wait.Conn != 0 && slices.Contains(c.broken, wait.Server) || slices.Contains(c.session.gone, task)
 }
 
 // may says whether the budget has so many more faults of a kind.
@@ -165,17 +181,22 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 	if c.phase != waiting || c.at.busy {
 		strike(faults.Crash, 0)
 	}
+	if p.sessions && !c.session.cut && (c.phase != waiting || !c.at.idle()) {
+		strike(faults.Partition, 0)
+	}
 	for _, wait := range c.at.waits {
 		from := len(list)
 		switch {
 		case wait.Kind != process.Request || c.waitsInVain(wait.Task):
+			continue
+		case asksKeeper(wait.Server) && (c.session.cut || c.session.over || c.isBroken(wait.Task)):
 			continue
 		case c.answer(wait.Task) >= 0:
 			strike(faults.ReplyLost, wait.Task)
 		default:
 			strike(faults.LateRequest, wait.Task)
 		}
-		if len(list) > from && c.at.busy && wait.Task == c.at.main && c.dueAt(wait.Task) == never {
+		if len(list) > from && !p.sessions && c.at.busy && wait.Task == c.at.main && c.dueAt(wait.Task) == never {
 			unseen := list[from]
 			unseen.unseen = true
 			list = append(list, unseen)
@@ -223,9 +244,11 @@ func (p *player) ready(c *client) (main, beside bool) {
 	if c.phase == crashed {
 		return false, false
 	}
-	main = c.phase != waiting && p.next(c) != history.OpNone
+	main = c.phase != waiting && p.next(c) != history.OpNone && !c.session.cut // the user of one that is cut off takes its time
+	beside = c.session.silence > 0 && !c.session.cut
 	for _, wait := range c.at.waits {
-		step := wait.Kind == process.Request && !c.waitsInVain(wait.Task) || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= 0
+		step := wait.Kind == process.Request && !c.waitsInVain(wait.Task) && !c.isCutOff(&wait) || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= 0 ||
+			slices.Contains(c.session.come, wait.Task)
 		if c.at.busy && wait.Task == c.at.main {
 			main = main || step
 		} else {
@@ -238,7 +261,7 @@ func (p *player) ready(c *client) (main, beside bool) {
 // over says whether a client will not do anything any more unless time passes.
 func (p *player) over(c *client) bool {
 	main, beside := p.ready(c)
-	return !main && !beside && len(c.travel) == 0 && c.phase >= finished
+	return !main && !beside && len(c.travel) == 0 && c.phase >= finished && !c.session.cut
 }
 
 // ofTime appends the choices by which time passes. A client that has a step to make is paused meanwhile; or it is in a long hold, if it is
@@ -302,6 +325,9 @@ func (s *Space) instants(r *State, paused uint8) []int {
 			add(t)
 		}
 	}
+	if s.player.sessions {
+		s.ofSessions(add, r, paused)
+	}
 	if end := s.parts.monitors.list[r.monitor].owner.ends; end != never {
 		around(add, end)
 	}
@@ -357,3 +383,14 @@ func around(add func(int), end int) {
 
 // safely is more than the margin by which the checker lets a lease end early.
 const safely = 30
+
+// ofSessions adds when sessions end of clients that are dead, paused or cut off.
+func (s *Space) ofSessions(add func(int), r *State, paused uint8) {
+	for i := range s.Clients {
+		c := &s.parts.clients.list[r.clients[i]].c
+		ends := c.phase == crashed && len(c.session.made)+len(c.travel) > 0
+		if ends || c.phase != crashed && (c.paused || paused>>i&1 != 0 || c.session.cut) {
+			around(add, s.parts.servers.list[r.servers[0]].left[i])
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -61,6 +62,7 @@ type moment struct {
 	read    bool // what it does may depend on a reading
 	sleeps  bool // something is under way that has slept
 	tokens  int  // that it was given
+	top     int  // see client.top
 	waits   []process.Wait
 	notices []process.Notice
 	main    int  // the task of the latest operation
@@ -75,6 +77,8 @@ type moment struct {
 type reading struct {
 	clock int // of both: since the beginning or, if only differences count, since the lock read one
 	ahead int // the wall clock has been set ahead by so much since the beginning
+	life  int // on a ZooKeeper: how many sessions have ended
+	lasts int // and how long the present one lasts at least
 }
 
 // clocks says what a search knows of the lock: that it reads no clock, that nothing but the differences between readings matter to it, or
@@ -92,6 +96,7 @@ var (
 	errReads    = errors.New("the lock reads clocks")
 	errLimits   = errors.New("the lock limits its holds")
 	errAbsolute = errors.New("the lock depends on what a clock shows, not on differences only")
+	errSession  = errors.New("it reads a clock, and of a lock on a ZooKeeper a search follows only how long a session lasts")
 )
 
 // edge leads from one moment by an input: to one, or, if the lock read its clock, to one for each time.
@@ -112,6 +117,7 @@ type locals struct {
 	spec       impls.Spec
 	opts       impls.Options
 	servers    int
+	sessions   bool // the lock is on a ZooKeeper
 	clocks     clocks
 	undeclared bool // what the lock declares is not asked for
 	limits     bool // the lock limits its holds
@@ -131,7 +137,9 @@ func (l *locals) close() {
 type host struct {
 	client, tokens int
 	shown          reading
-	read           bool
+	read           bool           // a clock was read
+	asked          bool           // the session was asked for
+	watches        map[int]string // the nodes that are watched, by the numbers of the watches
 }
 
 func (h *host) Now() time.Time {
@@ -143,6 +151,18 @@ func (h *host) Now() time.Time {
 func (h *host) Monotonic() time.Duration {
 	h.read = true
 	return duration(h.shown.clock + monotonicZero)
+}
+
+// Life is the number of the session.
+func (h *host) Life(string) int {
+	h.asked = true
+	return h.shown.life
+}
+
+// Lasts is how long it lasts at least.
+func (h *host) Lasts(string) time.Duration {
+	h.asked = true
+	return duration(h.shown.lasts)
 }
 
 func (h *host) Token() string {
@@ -191,6 +211,9 @@ func (l *locals) run(m *moment) (*moment, error) {
 	m.number, m.next = l.count, map[string]*edge{}
 	if err := l.execute(m, 0); err != nil {
 		return nil, err
+	}
+	if l.sessions {
+		m.knowNumbers()
 	}
 	if m.read && l.clocks == differences {
 		later := *m
@@ -279,7 +302,7 @@ func (l *locals) execute(m *moment, which int) error {
 		if n.before == nil {
 			continue
 		}
-		live.host.shown, live.host.read = n.shown, false
+		live.host.shown, live.host.read, live.host.asked = n.shown, false, false
 		if l.clocks == differences {
 			live.host.shown.clock += live.clock
 		}
@@ -296,7 +319,8 @@ func (l *locals) execute(m *moment, which int) error {
 // note takes down what a process waits for, and what it has reported and read.
 func (l *locals) note(m *moment, live *life) error {
 	m.waits, m.notices, m.busy, m.tokens = live.process.Waits(), live.process.Notices(), live.process.Busy(), live.host.tokens
-	m.reads, m.read = live.host.read, live.host.read || m.before != nil && m.before.read
+	m.reads, m.read = live.host.read || live.host.asked, live.host.read || m.before != nil && m.before.read
+	live.host.follow(m.waits)
 	asleep := func(w process.Wait) bool { return w.Kind == process.Sleep }
 	m.sleeps = m.before != nil && m.before.sleeps && !m.idle() || slices.ContainsFunc(m.waits, asleep)
 	if err := l.declared(m, live); err != nil {
@@ -307,7 +331,9 @@ func (l *locals) note(m *moment, live *life) error {
 	}
 	limited := func(n process.Notice) bool { return n.Kind == process.Renewed || n.Answer.Limited }
 	switch {
-	case m.reads && l.clocks == unread:
+	case live.host.read && l.sessions:
+		return errSession
+	case live.host.read && l.clocks == unread:
 		return errReads
 	case !l.limits && slices.ContainsFunc(m.notices, limited):
 		return errLimits
@@ -317,7 +343,7 @@ func (l *locals) note(m *moment, live *life) error {
 
 // begin makes a new process, whose clock shows that.
 func (v *life) begin(l *locals, client, clock int) {
-	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}}
+	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}, watches: map[int]string{}}
 	v.process = process.New(v.host)
 	v.process.SendSources()
 	v.process.Rehearse() // the explorer watches for goroutines
@@ -333,6 +359,45 @@ func (v *life) give(m *moment) error {
 		v.process.Resume(m.given.task, process.Input{Replies: m.given.replies, Lost: m.given.kind == lost, Expired: m.given.kind == expired})
 	}
 	return v.process.Err()
+}
+
+// follow takes down which nodes are watched, and what a task waits for that waits for the change of one.
+func (h *host) follow(waits []process.Wait) {
+	for i := range waits {
+		switch w := &waits[i]; {
+		case w.Number == 0:
+		case w.Kind == process.Request:
+			h.watches[w.Number] = w.Commands[0][1]
+		case w.Kind == process.Message:
+			w.Commands = [][]string{{"WATCH", h.watches[w.Number]}}
+		}
+	}
+}
+
+// knowNumbers takes down the greatest number of a node that the client knows of.
+func (m *moment) knowNumbers() {
+	if m.kept != "" {
+		m.top = topNumber(m.kept)
+		return
+	}
+	if m.before != nil {
+		m.top = max(m.before.top, topNumber(m.given.text()))
+	}
+	for _, w := range m.waits {
+		for _, words := range w.Commands {
+			m.top = max(m.top, topNumber(strings.Join(words, " ")))
+		}
+	}
+}
+
+// listensOn says whether a client waits for the same as at a moment before, and has reported no more than for how long its lock is held.
+func (m *moment) listensOn(before *moment) bool {
+	same := func(a, b process.Wait) bool {
+		return a.Task == b.Task && a.Kind == b.Kind && a.Number == b.Number && (a.Kind == process.Contact || a.Seq == b.Seq)
+	}
+	renewed := func(n process.Notice) bool { return n.Kind == process.Renewed }
+	return m.busy == before.busy && m.tokens == before.tokens && slices.EqualFunc(m.waits, before.waits, same) &&
+		len(m.notices) == len(slices.DeleteFunc(slices.Clone(m.notices), func(n process.Notice) bool { return !renewed(n) }))
 }
 
 // idle says whether nothing of the client is under way: no operation, and no task.

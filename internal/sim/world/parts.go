@@ -27,6 +27,7 @@ type clientPart struct {
 	soon         bool               // some message of its arrives before time passes
 	over         bool               // see Space.over
 	late         bool               // see client.late
+	top          int                // see client.top
 	due          int                // when its next wait ends
 	times        []int              // when something of it ends
 	choices      map[int32][]Choice // by the faults so far
@@ -36,6 +37,8 @@ type clientPart struct {
 type serverPart struct {
 	server
 	times []int
+	left  []int // of a ZooKeeper: how long each client's session lasts
+	top   int   // and one more than the greatest number of its nodes
 }
 
 // parts are those of all states, and what is known of them.
@@ -88,7 +91,7 @@ func of[P comparable](t *table[P, P], part P) int32 {
 // world is what a state's number stand for.
 func (s *Space) world(r *State) *world {
 	w := &world{
-		now: int(r.now), lease: ms(s.Lease), leaseless: s.Lock.Leaseless, resource: s.parts.servers.list[r.resource].server,
+		now: int(r.now), lease: ms(s.Lease), leaseless: s.Lock.Leaseless || s.player.sessions, resource: s.parts.servers.list[r.resource].server,
 		struck: s.parts.strucks.list[r.struck], monitor: s.parts.monitors.list[r.monitor],
 	}
 	for i := range s.Clients {
@@ -125,7 +128,10 @@ func (s *Space) clientOf(c client, i int) int32 {
 	p.main, p.beside = s.player.ready(&c)
 	p.user = !c.at.busy && (c.phase == holding || c.phase == worked)
 	for _, m := range c.travel {
-		p.soon = p.soon || m.soon
+		p.soon = p.soon || m.soon && !(c.session.cut && asksKeeper(m.server))
+	}
+	if s.player.sessions {
+		p.top = c.top()
 	}
 	for _, d := range c.due {
 		if p.times = append(p.times, d.at); d.at > 0 {
@@ -156,6 +162,12 @@ func (s *Space) serverOf(v server) int32 {
 	for _, left := range v.model.Expiries() {
 		around(func(t int) { p.times = append(p.times, t) }, ms(left))
 	}
+	if m, is := v.model.(keeperModel); is {
+		for i := range s.Clients {
+			p.left = append(p.left, m.left(i))
+		}
+		p.top = topNumber(string(s.scratch.text))
+	}
 	return s.parts.servers.add(string(s.scratch.text), p)
 }
 
@@ -169,6 +181,7 @@ func (s *Space) monitorOf(m monitor) int32 {
 type inputs struct {
 	choice                       Choice
 	client, server, monitor, now int32 // of the time one more; 0: it does not matter
+	number                       int32 // that a node gets; 0: it does not matter
 	seen                         uint16
 }
 
@@ -182,17 +195,17 @@ type effect struct {
 // Make makes a choice. The suspicions are of what it shows.
 func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	switch {
-	case o.kind == passes:
-		next, suspects := s.wait(r, o)
-		return next, suspects, nil
-	case o.kind == strikesServer:
+	case o.kind == strikesServer, o.kind == passes && s.player.sessions:
 		w := s.world(r)
 		err := s.player.make(w, o)
 		return s.rowOf(w), w.monitor.suspects, err
+	case o.kind == passes:
+		next, suspects := s.wait(r, o)
+		return next, suspects, nil
 	}
 	i := o.client
 	next := *r
-	key := inputs{choice: o, client: r.clients[i], monitor: r.monitor}
+	key := inputs{choice: o, client: r.clients[i], monitor: r.monitor, number: s.numberFor(r, o)}
 	server := s.asked(&next, o)
 	if server != nil {
 		key.server = *server
@@ -235,6 +248,7 @@ func (s *Space) asked(r *State, o Choice) *int32 {
 	c := &s.parts.clients.list[r.clients[o.client]].c
 	server := 0
 	switch {
+	case s.player.sessions && o.kind != serves && o.kind != arrives: // whether what a task waits for has come, its server knows
 	case o.kind == serves, o.kind == strikes && s.player.kinds[o.fault] == faults.Duplicate:
 		server = c.at.wait(int(o.task)).Server
 	case o.kind == arrives, o.kind == vanishes:
@@ -256,6 +270,10 @@ func (s *Space) stepAnew(r *State, o Choice) (e effect, next *State, err error) 
 	}
 	c, after := &w.clients[o.client], *r
 	e = effect{client: s.clientOf(*c, int(o.client)), monitor: s.monitorOf(w.monitor), suspects: w.monitor.suspects, timed: s.player.locals.clocks == absolute && w.read}
+	if w.others {
+		all := s.rowOf(w)
+		return e, &all, nil
+	}
 	server := s.asked(&after, o)
 	for i := range w.servers {
 		if number := &after.servers[i]; w.servers[i].model != s.parts.servers.list[*number].model {
@@ -317,4 +335,26 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 type passing struct {
 	number, time int32
 	how          uint8 // whether it is a client that is paused, or in a long hold
+}
+
+// numberFor is the number of the node that a choice makes; 0: it makes none that is numbered.
+func (s *Space) numberFor(r *State, o Choice) int32 {
+	if !s.player.sessions || o.kind != serves && o.kind != arrives {
+		return 0
+	}
+	c := &s.parts.clients.list[r.clients[o.client]].c
+	m := message{}
+	if o.kind == serves {
+		m.commands = c.at.wait(int(o.task)).Commands
+	} else {
+		m = c.travel[o.task]
+	}
+	if !m.isNumbered() {
+		return 0
+	}
+	next := max(s.parts.servers.list[r.servers[0]].top, int(s.parts.monitors.list[r.monitor].fence))
+	for i := range s.Clients {
+		next = max(next, s.parts.clients.list[r.clients[i]].top)
+	}
+	return int32(next) + 1
 }

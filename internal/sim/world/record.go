@@ -63,7 +63,7 @@ func (p *player) record(path []Choice, trial bool) ([]history.Event, error) {
 		}
 	}
 	if ended {
-		r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: w.counter()}})
+		r.event(history.Event{Kind: history.KindFinal, Lock: r.player.key, Detail: &history.Detail{Value: w.counter()}})
 	}
 	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
 	return r.events, nil
@@ -97,11 +97,12 @@ func (r *recorder) opens(i int) {
 	d := &history.Detail{
 		Lease: r.player.Lease, Contract: card.Declares(), Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local),
 	}
+	d.Session = r.player.sessions
 	if r.player.Servers > 1 {
 		d.Servers = r.player.Servers
 	}
 	r.open, r.ops = append(r.open, 0), append(r.ops, history.OpNone)
-	r.event(history.Event{Kind: history.KindOpen, Client: name(i), Lock: lockKey, Detail: d})
+	r.event(history.Event{Kind: history.KindOpen, Client: name(i), Lock: r.player.key, Detail: d})
 }
 
 // choice writes down what nothing else does: time, faults, and the end of a pause.
@@ -116,7 +117,6 @@ func (r *recorder) choice(w *world, o Choice) {
 				r.fault(string(faults.Pause.Of().Recorded), name(i), history.PhaseEffective, "")
 			}
 		}
-		r.now += duration(int(o.time))
 	case strikes, strikesServer:
 		fault, target := r.player.kinds[o.fault], name(int(o.client))
 		if o.kind == strikesServer {
@@ -126,6 +126,8 @@ func (r *recorder) choice(w *world, o Choice) {
 		if fault == faults.Crash {
 			r.event(history.Event{Kind: history.KindExit, Client: target, Detail: &history.Detail{Why: "killed"}})
 		}
+	case heals:
+		r.fault(string(faults.Partition), name(int(o.client)), history.PhaseRecover, "")
 	case arrives, vanishes:
 	default:
 		if w.clients[o.client].paused {
@@ -154,7 +156,7 @@ func (r *recorder) called(i, op int, kind history.Op) {
 	}
 	r.open[i], r.ops[i] = int64(len(r.ids)+1), kind
 	r.ids[operationOf{i, op}] = r.open[i]
-	e := history.Event{Kind: history.KindCall, Client: name(i), Lock: lockKey, Op: kind, ID: r.open[i]}
+	e := history.Event{Kind: history.KindCall, Client: name(i), Lock: r.player.key, Op: kind, ID: r.open[i]}
 	switch {
 	case i == r.trial:
 		e.Detail = &history.Detail{Bound: duration(r.player.trialLength())}
@@ -172,7 +174,7 @@ func (r *recorder) returned(i, op int, kind history.Op, a history.Answer) {
 }
 
 func (r *recorder) closes(i int, kind history.Op, a history.Answer) {
-	e := history.Event{Kind: history.KindReturn, Client: name(i), Lock: lockKey, Op: kind, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
+	e := history.Event{Kind: history.KindReturn, Client: name(i), Lock: r.player.key, Op: kind, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited && a.Outcome == history.OK {
 		e.Valid = max(a.Valid, history.ValidityExpired)
 	}
@@ -185,9 +187,9 @@ func (r *recorder) notice(i int, n process.Notice) {
 	if r == nil {
 		return
 	}
-	e := history.Event{Kind: history.KindLost, Client: name(i), Lock: lockKey, Detail: &history.Detail{Why: n.Why}}
+	e := history.Event{Kind: history.KindLost, Client: name(i), Lock: r.player.key, Detail: &history.Detail{Why: n.Why}}
 	if n.Kind == process.Renewed {
-		e = history.Event{Kind: history.KindValid, Client: name(i), Lock: lockKey, Valid: max(n.Valid, history.ValidityExpired)}
+		e = history.Event{Kind: history.KindValid, Client: name(i), Lock: r.player.key, Valid: max(n.Valid, history.ValidityExpired)}
 	}
 	r.event(e)
 }
@@ -204,12 +206,27 @@ func (r *recorder) served(i int, m message, change history.Change, replies []ser
 	if named {
 		c.Changes = []history.Change{change}
 	}
-	e := history.Event{Kind: history.KindCommand, Client: name(i), Lock: lockKey, Detail: &history.Detail{Command: c}}
+	if change.Key == lockNode {
+		c.Reply = nodeReply(m.commands[0][0], replies[0])
+	}
+	e := history.Event{Kind: history.KindCommand, Client: name(i), Lock: r.player.key, Detail: &history.Detail{Command: c}}
 	if m.op != history.OpNone {
-		e.ID, e.Op = r.ids[operationOf{i, m.id}], m.op
-		if i == r.trial {
-			e.ID = r.open[i]
-		}
+		e.ID, e.Op = r.idOf(i, m), m.op
 	}
 	r.event(e)
+}
+
+// idOf is the operation that a request is part of, as the history numbers it.
+func (r *recorder) idOf(i int, m message) int64 {
+	if i == r.trial {
+		return r.open[i]
+	}
+	return r.ids[operationOf{i, m.id}]
+}
+
+// passes lets time pass.
+func (r *recorder) passes(d int) {
+	if r != nil {
+		r.now += duration(d)
+	}
 }

@@ -68,6 +68,8 @@ type player struct {
 	kinds    []faults.Kind // that may strike
 	locals   locals
 	fresh    struct{ lock, resource model } // that no server is: those at the beginning are copies
+	sessions bool                           // the lock is on a ZooKeeper
+	key      string                         // the lock's
 	hashes   bool                           // the lock names scripts by their hashes, so it matters which ones a server has
 	recorder *recorder                      // nil, unless a sequence is made again for its history
 }
@@ -83,9 +85,13 @@ func New(config Config) (*Space, error) {
 
 func newSpace(config Config, clocks clocks, limits bool) *Space {
 	s := &Space{Config: config, player: player{Config: config}, parts: newParts(config)}
-	s.player.fresh.lock, s.player.fresh.resource = redisModel{redis.New()}, redisModel{redis.New()}
+	s.player.fresh.lock, s.player.fresh.resource, s.player.key = redisModel{redis.New()}, redisModel{redis.New()}, lockKey
+	if s.player.sessions = config.Lock.Needs == impls.OneZooKeeper; s.player.sessions {
+		s.player.fresh.lock, s.player.key = newKeeper(config.Clients+1, config.Lease), lockNode
+	}
 	s.player.locals = locals{
-		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
+		sessions: s.player.sessions,
+		spec:     config.Lock, opts: impls.Options{Key: s.player.key, Lease: config.Lease}, servers: config.Servers, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
 		starts: map[int]*moment{}, rests: map[string]*moment{},
 	}
 	for kind, n := range config.Budget {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"path"
 	"slices"
 	"strings"
 
@@ -22,12 +23,14 @@ func (p *player) make(w *world, o Choice) error {
 	i, task := int(o.client), int(o.task)
 	switch o.kind {
 	case passes:
-		p.pass(w, o)
-		return nil
+		return p.pass(w, o)
 	case strikes, strikesServer:
 		return p.strike(w, o)
 	case notices:
 		return p.notice(w, o)
+	case heals:
+		w.clients[i].heal()
+		return nil
 	case arrives, vanishes:
 		c := &w.clients[i]
 		m := c.travel[task]
@@ -53,11 +56,21 @@ func (p *player) make(w *world, o Choice) error {
 		w.monitor.called(w, i, op)
 		p.recorder.called(i, c.ops, op)
 		return p.give(w, i, input{kind: call, op: op})
+	case contacts:
+		return p.contact(w, i)
 	case breaks:
+		if wait := c.at.wait(task); c.isCutOff(wait) && c.answer(task) < 0 && !c.isBroken(task) {
+			c.depart(task, false) // it may still arrive when the partition ends
+		}
 		c.drop(task)
 		c.torn = without(c.torn, task)
 		return p.give(w, i, input{kind: lost, task: task})
 	case serves:
+		if c.session.silence > 0 && asksKeeper(c.at.wait(task).Server) {
+			if err := p.contact(w, i); err != nil {
+				return err
+			}
+		}
 		c.torn = without(c.torn, task) // it goes by a new connection
 		replies := p.serve(w, i, c.message(task), false)
 		c.answers = append(c.answers, answer{task, replies})
@@ -75,6 +88,12 @@ func (p *player) make(w *world, o Choice) error {
 		c.torn = without(c.torn, task)
 		return p.give(w, i, input{kind: expired, task: task})
 	case wakes:
+		if s := &c.session; slices.Contains(s.come, task) {
+			s.come = without(s.come, task)
+			if c.at.wait(task).Kind == process.Contact {
+				return p.give(w, i, input{kind: lost, task: task})
+			}
+		}
 		return p.give(w, i, input{kind: wake, task: task})
 	}
 	return nil
@@ -124,7 +143,7 @@ func (p *player) give(w *world, i int, in input) error {
 			continue
 		}
 		if now := after.wait(old.Task); now == nil || now.Seq != old.Seq {
-			if c.answer(old.Task) < 0 {
+			if c.answer(old.Task) < 0 && !slices.Contains(c.session.gone, old.Task) {
 				c.depart(old.Task, true)
 			}
 			c.drop(old.Task)
@@ -137,6 +156,9 @@ func (p *player) give(w *world, i int, in input) error {
 	if err := c.begin(before); err != nil {
 		return err
 	}
+	if p.sessions {
+		p.listen(w, i, before)
+	}
 	for _, n := range after.notices {
 		p.receive(w, i, n)
 	}
@@ -148,10 +170,13 @@ func (p *player) give(w *world, i int, in input) error {
 
 // shown is what a client's clocks show.
 func (p *player) shown(w *world, c *client) reading {
+	if p.sessions {
+		return reading{life: c.session.life, lasts: ms(p.Lease) - c.session.silence}
+	}
 	if p.locals.clocks == differences {
 		return reading{clock: c.age}
 	}
-	return reading{c.shows(w.now), c.ahead}
+	return reading{clock: c.shows(w.now), ahead: c.ahead}
 }
 
 // begin notes when new waits end.
@@ -161,6 +186,7 @@ func (c *client) begin(before *moment) error {
 		old := before.wait(wait.Task)
 		at := never
 		switch {
+		case (wait.Kind == process.Contact || wait.Kind == process.Message && wait.Number != 0) && wait.Timer == 0: // see session
 		case wait.Kind != process.Sleep && wait.Kind != process.Request && wait.Kind != process.Join:
 			return fmt.Errorf("%w: %d", errWait, wait.Kind)
 		case old != nil && old.Seq == wait.Seq:
@@ -190,6 +216,11 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 	case process.Returned:
 		for k := range c.travel {
 			if m := &c.travel[k]; m.op != history.OpNone && !m.ended {
+				m.ended, m.ok = true, n.Answer.Outcome == history.OK
+			}
+		}
+		for k := range c.session.made {
+			if m := &c.session.made[k]; m.op != history.OpNone && !m.ended {
 				m.ended, m.ok = true, n.Answer.Outcome == history.OK
 			}
 		}
@@ -270,6 +301,9 @@ func namesScripts(command string) bool {
 
 // serve has a server execute a request.
 func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply {
+	if p.sessions && asksKeeper(m.server) {
+		return p.serveNodes(w, i, m, unheard)
+	}
 	before, key := w.at(m.server).model, lockKey
 	if m.server == process.Resource {
 		key = counterKey
@@ -306,12 +340,31 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 }
 
 func (m *message) names(key string) bool {
-	return slices.ContainsFunc(m.commands, func(words []string) bool { return slices.Contains(words, key) })
+	return slices.ContainsFunc(m.commands, func(words []string) bool {
+		return slices.Contains(words, key) || key == lockNode && len(words) > 1 && path.Dir(words[1]) == key
+	})
 }
 
 // pass lets time pass.
-func (p *player) pass(w *world, o Choice) {
+func (p *player) pass(w *world, o Choice) error {
 	w.struck = p.strikes(w.struck, o)
+	if p.sessions {
+		if err := p.passSessions(w, o); err != nil {
+			return err
+		}
+	} else {
+		p.passServers(w, o)
+	}
+	w.now += int(o.time)
+	if slices.ContainsFunc(w.clients, func(c client) bool { return c.late(w.lease) }) && !w.struck.hurts {
+		w.monitor.hangs()
+	}
+	return nil
+}
+
+// passServers lets time pass for clients and servers that do not know of each other.
+func (p *player) passServers(w *world, o Choice) {
+	p.recorder.passes(int(o.time))
 	for i := range w.clients {
 		w.clients[i].passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
 	}
@@ -319,10 +372,6 @@ func (p *player) pass(w *world, o Choice) {
 		w.servers[i] = w.servers[i].passes(int(o.time))
 	}
 	w.monitor.passes(int(o.time))
-	w.now += int(o.time)
-	if slices.ContainsFunc(w.clients, func(c client) bool { return c.late(w.lease) }) && !w.struck.hurts {
-		w.monitor.hangs()
-	}
 }
 
 // strikes counts the faults of a choice.
@@ -368,9 +417,11 @@ func (p *player) strike(w *world, o Choice) error {
 		c.ahead += ms(p.Skew)
 	case faults.StepBack:
 		c.ahead -= ms(p.Skew)
+	case faults.Partition:
+		c.cutOff()
 	case faults.Crash:
 		w.monitor.crashed(i)
-		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never}
+		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never, session: session{made: c.session.made, over: c.session.over}}
 	case faults.Duplicate:
 		c.stepped(o)
 		m := c.message(task)

@@ -19,7 +19,7 @@ func orders(clients int, all bool) (list []*order) {
 	for _, to := range permutations(clients) {
 		var pairs []string
 		for i, k := range to {
-			pairs = append(pairs, token(i, ""), token(k, ""))
+			pairs = append(pairs, token(i, ""), token(k, ""), ofClient(i), ofClient(k))
 		}
 		list = append(list, &order{to: to, names: strings.NewReplacer(pairs...), moments: map[*moment]int{}})
 		if !all {

@@ -51,6 +51,7 @@ type world struct {
 	struck   struck
 	monitor  monitor
 	read     bool // some lock has read a clock
+	others   bool // a step of one client has changed, or depends on, what is of another
 
 	lease     int
 	leaseless bool
@@ -118,6 +119,7 @@ type client struct {
 	paused, busy bool // since its last step; in a long hold
 	deaf         bool // its operation waits for what is lost
 	connections
+	session session
 	delayed bool // its operation, by a pause
 	unsure  bool // its latest release came to unknown, so it may release once more
 	wrongClocks
@@ -173,7 +175,7 @@ func (c *client) active() bool { return c.on && c.ends > 0 }
 
 func (c client) clone() client {
 	c.answers, c.due, c.travel = slices.Clone(c.answers), slices.Clone(c.due), slices.Clone(c.travel)
-	c.torn, c.broken = slices.Clone(c.torn), slices.Clone(c.broken)
+	c.torn, c.broken, c.session = slices.Clone(c.torn), slices.Clone(c.broken), c.session.clone()
 	return c
 }
 
@@ -193,7 +195,7 @@ func (c *client) passes(d int, paused, busy bool) {
 }
 
 func (p *player) begin() (*world, error) {
-	w := &world{resource: server{model: p.fresh.resource.Clone()}, monitor: newMonitor(), lease: ms(p.Lease), leaseless: p.Lock.Leaseless}
+	w := &world{resource: server{model: p.fresh.resource.Clone()}, monitor: newMonitor(), lease: ms(p.Lease), leaseless: p.Lock.Leaseless || p.sessions}
 	for i := range p.Clients {
 		at, err := p.locals.start(i)
 		if err != nil {
@@ -214,6 +216,9 @@ func (p *player) plain(c client, i int) client {
 	for k := range c.travel {
 		c.travel[k].id = 0
 	}
+	for k := range c.session.made {
+		c.session.made[k].id = 0
+	}
 	if c.phase != releasing {
 		c.called, c.delayed = 0, false
 	}
@@ -231,7 +236,7 @@ func (p *player) plain(c client, i int) client {
 		c.tries = 0 // it begins anew with the next round
 	}
 	if c.phase == crashed || c.phase == finished && c.at.idle() && !c.unsure {
-		c = client{at: p.locals.starts[i], phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections}
+		c = client{at: p.locals.starts[i], phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections, session: c.session.rest()}
 	}
 	if !c.at.read {
 		c.age = 0
@@ -264,7 +269,7 @@ func (c *client) appendTo(b []byte, moment int) []byte {
 		b = fmt.Appendf(b, "|m%d %d %q %d", m.conn, m.server, m.commands, m.op)
 		b = appendFlags(b, m.ended, m.ok, m.again, m.soon, m.torn)
 	}
-	return b
+	return c.session.appendTo(b)
 }
 
 func appendFlags(b []byte, flags ...bool) []byte {
