@@ -312,6 +312,9 @@ func (l *locals) execute(m *moment, which int) error {
 		if n != m && n.reads {
 			live.clock = live.host.shown.clock
 		}
+		if n != m && l.sessions {
+			live.host.follow(live.process.Waits())
+		}
 	}
 	return l.note(m, live)
 }
