@@ -389,8 +389,8 @@ func (s *Space) ofSessions(add func(int), r *State, paused uint8) {
 	for i := range s.Clients {
 		c := &s.parts.clients.list[r.clients[i]].c
 		ends := c.phase == crashed && len(c.session.made)+len(c.travel) > 0
-		if ends || c.phase != crashed && (c.paused || paused>>i&1 != 0 || c.session.cut) {
-			around(add, s.parts.servers.list[r.servers[0]].left[i])
+		if left := s.parts.servers.list[r.servers[0]].left[i]; left > 0 && (ends || c.phase != crashed && (c.paused || paused>>i&1 != 0 || c.session.cut)) {
+			around(add, left)
 		}
 	}
 }
