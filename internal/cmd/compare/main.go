@@ -18,7 +18,6 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/compare"
-	"github.com/locklab/locklab/internal/sim/explore"
 )
 
 func main() {
@@ -38,7 +37,7 @@ func main() {
 	beside := flag.String("beside", "", "faults of these kinds, separated by commas, may strike too, one of each")
 	show := flag.String("show", "", "print the reference search's history of this anomaly")
 	flag.Parse()
-	for _, kind := range explore.Faults() {
+	for _, kind := range compare.Faults() {
 		if *beside != "" && picked(*beside, string(kind)) {
 			b.Beside = append(b.Beside, kind)
 		}

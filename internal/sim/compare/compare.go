@@ -178,6 +178,9 @@ func fewest(found map[checker.Name]int, name checker.Name) int {
 	return -1
 }
 
+// Faults are all kinds that a search can spend.
+func Faults() []faults.Kind { return explore.Faults() }
+
 // Kinds are the columns of the table that are compared for a lock: none, and each kind of fault.
 func Kinds(lock impls.Spec) []faults.Kind {
 	return append([]faults.Kind{""}, explore.FaultsOf(lock)...)

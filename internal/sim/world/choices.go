@@ -107,44 +107,32 @@ func (p *player) ofClient(list []Choice, c *client, i int) []Choice {
 	if p.next(c) != history.OpNone {
 		list = append(list, Choice{kind: calls, client: uint8(i)})
 	}
-	switch {
-	case c.session.cut:
-		list = append(list, Choice{kind: heals, client: uint8(i)})
-	case c.session.silence > 0:
-		list = append(list, Choice{kind: contacts, client: uint8(i)})
+	list = c.library(list, i)
+	for k := range c.at.waits {
+		list = p.ofWait(list, c, i, &c.at.waits[k])
 	}
-	for _, wait := range c.at.waits {
-		o := Choice{client: uint8(i), task: uint8(wait.Task)}
-		if c.waitsInVain(wait.Task) {
-			o.kind = notices
-			list = append(list, o)
-			continue
+	return list
+}
+
+func (p *player) ofWait(list []Choice, c *client, i int, wait *process.Wait) []Choice {
+	add := func(kind kind, may bool) {
+		if may {
+			list = append(list, Choice{kind: kind, client: uint8(i), task: uint8(wait.Task)})
 		}
-		over, answered := c.dueAt(wait.Task) <= 0, c.answer(wait.Task) >= 0
-		switch wait.Kind {
-		case process.Sleep:
-			if o.kind = wakes; over {
-				list = append(list, o)
-			}
-		case process.Message, process.Contact:
-			if o.kind = wakes; slices.Contains(c.session.come, wait.Task) {
-				list = append(list, o)
-			}
-		case process.Request:
-			apart := c.isCutOff(&wait)
-			if o.kind = serves; !answered && !c.isBroken(wait.Task) && !apart && !(p.sessions && c.isBehind(&wait)) {
-				list = append(list, o)
-			}
-			if o.kind = breaks; slices.Contains(c.torn, wait.Task) || !answered && c.isBroken(wait.Task) {
-				list = append(list, o)
-			}
-			if o.kind = takes; answered && !over && !apart {
-				list = append(list, o)
-			}
-			if o.kind = expires; over {
-				list = append(list, o)
-			}
-		}
+	}
+	over, answered, apart := c.dueAt(wait.Task) <= 0, c.answer(wait.Task) >= 0, c.isCutOff(wait)
+	switch {
+	case c.waitsInVain(wait.Task):
+		add(notices, true)
+	case wait.Kind == process.Sleep:
+		add(wakes, over)
+	case wait.Kind == process.Message, wait.Kind == process.Contact:
+		add(wakes, slices.Contains(c.session.come, wait.Task))
+	case wait.Kind == process.Request:
+		add(serves, !answered && !c.isBroken(wait.Task) && !apart && !(p.sessions && c.isBehind(wait)))
+		add(breaks, slices.Contains(c.torn, wait.Task) || !answered && c.isBroken(wait.Task))
+		add(takes, answered && !over && !apart)
+		add(expires, over)
 	}
 	return list
 }
@@ -181,22 +169,21 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 	if c.phase != waiting || c.at.busy {
 		strike(faults.Crash, 0)
 	}
-	if p.sessions && !c.session.cut && (c.phase != waiting || !c.at.idle()) {
+	if p.mayBeCutOff(c) {
 		strike(faults.Partition, 0)
 	}
-	for _, wait := range c.at.waits {
+	for k := range c.at.waits {
+		wait := &c.at.waits[k]
 		from := len(list)
 		switch {
-		case wait.Kind != process.Request || c.waitsInVain(wait.Task):
-			continue
-		case asksKeeper(wait.Server) && (c.session.cut || c.session.over || c.isBroken(wait.Task)):
+		case wait.Kind != process.Request || c.waitsInVain(wait.Task) || c.isApart(wait):
 			continue
 		case c.answer(wait.Task) >= 0:
 			strike(faults.ReplyLost, wait.Task)
 		default:
 			strike(faults.LateRequest, wait.Task)
 		}
-		if len(list) > from && !p.sessions && c.at.busy && wait.Task == c.at.main && c.dueAt(wait.Task) == never {
+		if len(list) > from && p.mayWaitOn(c, wait.Task) {
 			unseen := list[from]
 			unseen.unseen = true
 			list = append(list, unseen)
@@ -206,6 +193,11 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 		}
 	}
 	return list
+}
+
+// mayWaitOn says whether a task may wait for what is lost until its client gives up. The library of a ZooKeeper does not wait so long.
+func (p *player) mayWaitOn(c *client, task int) bool {
+	return !p.sessions && c.at.busy && task == c.at.main && c.dueAt(task) == never
 }
 
 // waitsInVain says whether a task waits for what is lost. Only an operation without a time-out of its own does so for long.
@@ -341,7 +333,7 @@ func (s *Space) instants(r *State, paused uint8) []int {
 	}
 	for i := range s.Clients {
 		if c := &s.parts.clients.list[r.clients[i]].c; s.player.locals.clocks == differences && c.at.read {
-			grid(c.age)
+			grid(c.ago.read)
 		}
 	}
 	slices.Sort(list)
@@ -365,10 +357,10 @@ func (s *Space) limit(r *State, paused uint8) int {
 			limit = min(limit, p.due)
 		}
 		if p.c.at.sleeps {
-			limit = min(limit, horizon-p.c.slept)
+			limit = min(limit, horizon-p.c.ago.slept)
 		}
 		if s.player.locals.clocks == differences {
-			limit = min(limit, horizon-p.c.age)
+			limit = min(limit, horizon-p.c.ago.read)
 		}
 	}
 	return limit

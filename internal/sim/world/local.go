@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -362,45 +361,6 @@ func (v *life) give(m *moment) error {
 		v.process.Resume(m.given.task, process.Input{Replies: m.given.replies, Lost: m.given.kind == lost, Expired: m.given.kind == expired})
 	}
 	return v.process.Err()
-}
-
-// follow takes down which nodes are watched, and what a task waits for that waits for the change of one.
-func (h *host) follow(waits []process.Wait) {
-	for i := range waits {
-		switch w := &waits[i]; {
-		case w.Number == 0:
-		case w.Kind == process.Request:
-			h.watches[w.Number] = w.Commands[0][1]
-		case w.Kind == process.Message:
-			w.Commands = [][]string{{"WATCH", h.watches[w.Number]}}
-		}
-	}
-}
-
-// knowNumbers takes down the greatest number of a node that the client knows of.
-func (m *moment) knowNumbers() {
-	if m.kept != "" {
-		m.top = topNumber(m.kept)
-		return
-	}
-	if m.before != nil {
-		m.top = max(m.before.top, topNumber(m.given.text()))
-	}
-	for _, w := range m.waits {
-		for _, words := range w.Commands {
-			m.top = max(m.top, topNumber(strings.Join(words, " ")))
-		}
-	}
-}
-
-// listensOn says whether a client waits for the same as at a moment before, and has reported no more than for how long its lock is held.
-func (m *moment) listensOn(before *moment) bool {
-	same := func(a, b process.Wait) bool {
-		return a.Task == b.Task && a.Kind == b.Kind && a.Number == b.Number && (a.Kind == process.Contact || a.Seq == b.Seq)
-	}
-	renewed := func(n process.Notice) bool { return n.Kind == process.Renewed }
-	return m.busy == before.busy && m.tokens == before.tokens && slices.EqualFunc(m.waits, before.waits, same) &&
-		len(m.notices) == len(slices.DeleteFunc(slices.Clone(m.notices), func(n process.Notice) bool { return !renewed(n) }))
 }
 
 // idle says whether nothing of the client is under way: no operation, and no task.

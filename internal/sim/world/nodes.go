@@ -28,7 +28,7 @@ func (p *player) serveNodes(w *world, i int, q message, unheard bool) []service.
 	m := asKeeper(w.change(q.server).model)
 	was, _ := m.head()
 	if q.isNumbered() {
-		m.Number(path.Dir(words[1]), int64(w.nextNumber()))
+		m.keeper.Number(path.Dir(words[1]), int64(w.nextNumber()))
 	}
 	reply := m.Do(sessionConn(i), words...)
 	if below := len(words) > 1 && path.Dir(words[1]) == lockNode; below && reply.Kind != service.Error {
@@ -97,7 +97,7 @@ func (p *player) lapse(w *world, d int, spared func(int) bool) {
 	m := asKeeper(w.change(0).model)
 	for i := range p.Clients + 1 {
 		if spared(i) {
-			m.Spare(sessionConn(i), duration(d))
+			m.keeper.Spare(sessionConn(i), duration(d))
 		}
 	}
 	m.Advance(duration(d))
@@ -150,6 +150,37 @@ func (c *client) top() (top int) {
 		top = max(top, topNumber(strings.Join(m.commands[0], " ")))
 	}
 	return top
+}
+
+// knowNumbers takes down the greatest number of a node that the client knows of.
+func (m *moment) knowNumbers() {
+	if m.kept != "" {
+		m.top = topNumber(m.kept)
+		return
+	}
+	if m.before != nil {
+		m.top = max(m.before.top, topNumber(m.given.text()))
+	}
+	for _, w := range m.waits {
+		for _, words := range w.Commands {
+			m.top = max(m.top, topNumber(strings.Join(words, " ")))
+		}
+	}
+}
+
+// settle takes in how an operation of a client has ended, where it matters of what was part of it.
+func (c *client) settle(ok bool) {
+	settle := func(m *message) {
+		if m.op != history.OpNone && !m.ended {
+			m.ended, m.ok = true, ok
+		}
+	}
+	for k := range c.travel {
+		settle(&c.travel[k])
+	}
+	for k := range c.session.made {
+		settle(&c.session.made[k].message)
+	}
 }
 
 // nodeReply is a reply of a ZooKeeper as histories have it.

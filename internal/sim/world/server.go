@@ -37,6 +37,18 @@ func (v server) passes(d int) server {
 	return v
 }
 
+// passServers lets time pass for clients and servers that do not know of each other.
+func (p *player) passServers(w *world, o Choice) {
+	p.recorder.passes(int(o.time))
+	for i := range w.clients {
+		w.clients[i].passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
+	}
+	for i := range w.servers {
+		w.servers[i] = w.servers[i].passes(int(o.time))
+	}
+	w.monitor.passes(int(o.time))
+}
+
 func (v *server) appendTo(b []byte) []byte {
 	b = v.model.AppendState(b)
 	if v.behind != nil {

@@ -69,14 +69,46 @@ func (c *client) isCutOff(wait *process.Wait) bool {
 	return c.session.cut && wait.Kind == process.Request && asksKeeper(wait.Server)
 }
 
+// isApart says whether what a task has sent, or is to send, is certainly lost, or waits for the end of a partition.
+func (c *client) isApart(wait *process.Wait) bool {
+	return asksKeeper(wait.Server) && (c.session.cut || c.session.over || slices.Contains(c.session.gone, wait.Task))
+}
+
+// mayBeCutOff says whether a partition makes a difference.
+func (p *player) mayBeCutOff(c *client) bool {
+	return p.sessions && !c.session.cut && (c.phase != waiting || !c.at.idle())
+}
+
 // isBehind says whether a request cannot be carried out yet: the session is over and there is no other, or one of its client's is on its way
 // before it.
 func (c *client) isBehind(wait *process.Wait) bool {
 	return asksKeeper(wait.Server) && (c.session.over || slices.ContainsFunc(c.travel, func(m message) bool { return m.soon && asksKeeper(m.server) }))
 }
 
-// path is that of the node that a task watches. See locals.note.
+// watched is the path of the node that a task watches; see host.follow.
 func watched(wait *process.Wait) string { return wait.Commands[0][1] }
+
+// follow takes down which nodes are watched, and what a task waits for that waits for the change of one.
+func (h *host) follow(waits []process.Wait) {
+	for i := range waits {
+		switch w := &waits[i]; {
+		case w.Number == 0:
+		case w.Kind == process.Request:
+			h.watches[w.Number] = w.Commands[0][1]
+		case w.Kind == process.Message:
+			w.Commands = [][]string{{"WATCH", h.watches[w.Number]}}
+		}
+	}
+}
+
+// listensOn says whether a client waits for the same as at a moment before, and has reported no more than for how long its lock is held.
+func (m *moment) listensOn(before *moment) bool {
+	same := func(a, b process.Wait) bool {
+		return a.Task == b.Task && a.Kind == b.Kind && a.Number == b.Number && (a.Kind == process.Contact || a.Seq == b.Seq)
+	}
+	more := func(n process.Notice) bool { return n.Kind != process.Renewed }
+	return m.busy == before.busy && m.tokens == before.tokens && slices.EqualFunc(m.waits, before.waits, same) && !slices.ContainsFunc(m.notices, more)
+}
 
 // listen takes in which tasks of a client have begun to wait for an event. It may have come already.
 func (p *player) listen(w *world, i int, before *moment) {
@@ -93,7 +125,7 @@ func (p *player) listen(w *world, i int, before *moment) {
 		case !fresh(wait.Task):
 		case wait.Kind == process.Contact && wait.Number != s.life:
 			s.come = append(s.come, wait.Task)
-		case wait.Kind != process.Message || s.over || asKeeper(w.servers[0].model).Watches(sessionConn(i), watched(wait)):
+		case wait.Kind != process.Message || s.over || asKeeper(w.servers[0].model).keeper.Watches(sessionConn(i), watched(wait)):
 		case s.cut:
 			s.unheard = append(s.unheard, wait.Task)
 		default:
@@ -123,6 +155,52 @@ func (w *world) deliver(i int, events []watchEvent) {
 		}
 		slices.Sort(*list)
 	}
+}
+
+// library appends the choices of a client's library.
+func (c *client) library(list []Choice, i int) []Choice {
+	switch {
+	case c.session.cut:
+		return append(list, Choice{kind: heals, client: uint8(i)})
+	case c.session.silence > 0:
+		return append(list, Choice{kind: contacts, client: uint8(i)})
+	}
+	return list
+}
+
+// makeOfSession makes a choice as far as it is about a session, and says whether that is all of it.
+func (p *player) makeOfSession(w *world, o Choice) (done bool, err error) {
+	if o.kind == passes {
+		return false, nil
+	}
+	c, i, task := &w.clients[o.client], int(o.client), int(o.task)
+	switch s := &c.session; o.kind {
+	case heals:
+		c.heal()
+		return true, nil
+	case contacts:
+		c.stepped(o)
+		return true, p.contact(w, i)
+	case serves:
+		if s.silence > 0 && asksKeeper(c.at.wait(task).Server) {
+			return false, p.contact(w, i)
+		}
+	case breaks:
+		if c.isCutOff(c.at.wait(task)) && c.answer(task) < 0 && !c.isBroken(task) {
+			c.depart(task, false) // it may still arrive when the partition ends
+		}
+	case wakes:
+		if !slices.Contains(s.come, task) {
+			return false, nil
+		}
+		c.stepped(o)
+		in := input{kind: wake, task: task}
+		if s.come = without(s.come, task); c.at.wait(task).Kind == process.Contact {
+			in.kind = lost
+		}
+		return true, p.give(w, i, in)
+	}
+	return false, nil
 }
 
 // contact has the library of a client make contact after a pause or a partition.
@@ -161,32 +239,32 @@ func (p *player) prolong(w *world, i int) error {
 		if wait.Kind != process.Contact || slices.Contains(c.session.come, wait.Task) {
 			continue
 		}
-		in, at := input{kind: wake, task: wait.Task}, c.at
-		after, err := p.locals.after(at, in, p.shown(w, c))
+		in := input{kind: wake, task: wait.Task}
+		notices, same, err := p.locals.listens(c.at, in, p.shown(w, c))
+		if !same && err == nil {
+			err = p.give(w, i, in)
+		}
 		if err != nil {
 			return err
 		}
-		if !after.listensOn(at) {
-			if err := p.give(w, i, in); err != nil {
-				return err
-			}
-			continue
-		}
-		again, err := p.locals.after(after, in, p.shown(w, c))
-		if err != nil {
-			return err
-		}
-		if again.outcome() != after.outcome() {
-			if err := p.give(w, i, in); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, n := range after.notices {
+		for _, n := range notices {
 			p.receive(w, i, n)
 		}
 	}
 	return nil
+}
+
+// listens says what a client reports by contact, and whether nothing else comes of it, once more either.
+func (l *locals) listens(m *moment, contact input, shown reading) (notices []process.Notice, same bool, err error) {
+	after, err := l.after(m, contact, shown)
+	if err != nil || !after.listensOn(m) {
+		return nil, false, err
+	}
+	again, err := l.after(after, contact, shown)
+	if err != nil || again.outcome() != after.outcome() {
+		return nil, false, err
+	}
+	return after.notices, true, nil
 }
 
 // reconnect: the server refuses what comes by an earlier connection of a client.

@@ -85,7 +85,7 @@ func New(config Config) (*Space, error) {
 
 func newSpace(config Config, clocks clocks, limits bool) *Space {
 	s := &Space{Config: config, player: player{Config: config}, parts: newParts(config)}
-	s.player.fresh.lock, s.player.fresh.resource, s.player.key = redisModel{redis.New()}, redisModel{redis.New()}, lockKey
+	s.player.fresh.lock, s.player.fresh.resource, s.player.key = onRedis(redis.New()), onRedis(redis.New()), lockKey
 	if s.player.sessions = config.Lock.Needs == impls.OneZooKeeper; s.player.sessions {
 		s.player.fresh.lock, s.player.key = newKeeper(config.Clients+1, config.Lease), lockNode
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/sim/process"
+	"github.com/locklab/locklab/internal/sim/redis"
 	"github.com/locklab/locklab/internal/sim/service"
 )
 
@@ -20,6 +21,11 @@ var errWait = errors.New("the lock waits for something that the search does not 
 // make makes a choice.
 func (p *player) make(w *world, o Choice) error {
 	p.recorder.choice(w, o)
+	if p.sessions {
+		if done, err := p.makeOfSession(w, o); done || err != nil {
+			return err
+		}
+	}
 	i, task := int(o.client), int(o.task)
 	switch o.kind {
 	case passes:
@@ -28,9 +34,6 @@ func (p *player) make(w *world, o Choice) error {
 		return p.strike(w, o)
 	case notices:
 		return p.notice(w, o)
-	case heals:
-		w.clients[i].heal()
-		return nil
 	case arrives, vanishes:
 		c := &w.clients[i]
 		m := c.travel[task]
@@ -56,21 +59,11 @@ func (p *player) make(w *world, o Choice) error {
 		w.monitor.called(w, i, op)
 		p.recorder.called(i, c.ops, op)
 		return p.give(w, i, input{kind: call, op: op})
-	case contacts:
-		return p.contact(w, i)
 	case breaks:
-		if wait := c.at.wait(task); c.isCutOff(wait) && c.answer(task) < 0 && !c.isBroken(task) {
-			c.depart(task, false) // it may still arrive when the partition ends
-		}
 		c.drop(task)
 		c.torn = without(c.torn, task)
 		return p.give(w, i, input{kind: lost, task: task})
 	case serves:
-		if c.session.silence > 0 && asksKeeper(c.at.wait(task).Server) {
-			if err := p.contact(w, i); err != nil {
-				return err
-			}
-		}
 		c.torn = without(c.torn, task) // it goes by a new connection
 		replies := p.serve(w, i, c.message(task), false)
 		c.answers = append(c.answers, answer{task, replies})
@@ -88,12 +81,6 @@ func (p *player) make(w *world, o Choice) error {
 		c.torn = without(c.torn, task)
 		return p.give(w, i, input{kind: expired, task: task})
 	case wakes:
-		if s := &c.session; slices.Contains(s.come, task) {
-			s.come = without(s.come, task)
-			if c.at.wait(task).Kind == process.Contact {
-				return p.give(w, i, input{kind: lost, task: task})
-			}
-		}
 		return p.give(w, i, input{kind: wake, task: task})
 	}
 	return nil
@@ -151,7 +138,7 @@ func (p *player) give(w *world, i int, in input) error {
 		}
 	}
 	if c.at = after; after.reads {
-		c.age, w.read = 0, true
+		c.ago.read, w.read = 0, true
 	}
 	if err := c.begin(before); err != nil {
 		return err
@@ -174,7 +161,7 @@ func (p *player) shown(w *world, c *client) reading {
 		return reading{life: c.session.life, lasts: ms(p.Lease) - c.session.silence}
 	}
 	if p.locals.clocks == differences {
-		return reading{clock: c.age}
+		return reading{clock: c.ago.read}
 	}
 	return reading{clock: c.shows(w.now), ahead: c.ahead}
 }
@@ -214,16 +201,7 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 	c := &w.clients[i]
 	switch n.Kind {
 	case process.Returned:
-		for k := range c.travel {
-			if m := &c.travel[k]; m.op != history.OpNone && !m.ended {
-				m.ended, m.ok = true, n.Answer.Outcome == history.OK
-			}
-		}
-		for k := range c.session.made {
-			if m := &c.session.made[k]; m.op != history.OpNone && !m.ended {
-				m.ended, m.ok = true, n.Answer.Outcome == history.OK
-			}
-		}
+		c.settle(n.Answer.Outcome == history.OK)
 		w.monitor.returned(w, i, n.Op, n.Answer)
 		p.recorder.returned(i, c.ops, n.Op, n.Answer)
 		p.returned(c, n)
@@ -245,27 +223,6 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 	case process.Hangup:
 		c.broken = without(c.broken, n.Server)
 		w.leave(i, n)
-	}
-}
-
-// firstLate is the first of the numbers of connections that clients have given up.
-const firstLate = 7
-
-// leave closes a client's connection, or numbers it anew for what is still on its way by it.
-func (w *world) leave(i int, n process.Notice) {
-	c, model := &w.clients[i], asRedis(w.change(n.Server).model)
-	other := firstLate
-	for slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == other }) {
-		other++
-	}
-	for k := range c.travel {
-		if m := &c.travel[k]; m.conn == n.Conn && m.server == n.Server {
-			m.conn = other
-		}
-	}
-	model.Renumber(connection(i, n.Conn), connection(i, other))
-	if !slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == other }) {
-		model.Close(connection(i, other))
 	}
 }
 
@@ -327,7 +284,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	}
 	if p.Budget[faults.FailOver] > 0 {
 		if behind := asRedis(before).Promoted(); string(behind.AppendState(nil)) != string(asRedis(v.model).Promoted().AppendState(nil)) {
-			v.behind = behind
+			v.behind = onRedis(behind)
 		}
 	}
 	if !unheard {
@@ -360,18 +317,6 @@ func (p *player) pass(w *world, o Choice) error {
 		w.monitor.hangs()
 	}
 	return nil
-}
-
-// passServers lets time pass for clients and servers that do not know of each other.
-func (p *player) passServers(w *world, o Choice) {
-	p.recorder.passes(int(o.time))
-	for i := range w.clients {
-		w.clients[i].passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
-	}
-	for i := range w.servers {
-		w.servers[i] = w.servers[i].passes(int(o.time))
-	}
-	w.monitor.passes(int(o.time))
 }
 
 // strikes counts the faults of a choice.
@@ -472,7 +417,7 @@ func (p *player) strikeServer(w *world, number int, fault faults.Kind) {
 }
 
 // disconnect breaks a client's connections to a server. What was on its way there and back may be lost.
-func (c *client) disconnect(i, server int, before redisModel) {
+func (c *client) disconnect(i, server int, before *redis.Server) {
 	watches := func(conn int) bool { return conn != 0 && before.Watching(connection(i, conn)) }
 	for conn := range len(c.at.waits) + 1 {
 		if watches(conn) && !slices.Contains(c.broken, server) {

@@ -123,8 +123,10 @@ type client struct {
 	delayed bool // its operation, by a pause
 	unsure  bool // its latest release came to unknown, so it may release once more
 	wrongClocks
-	age   int  // how long ago its lock read a clock
-	slept int  // how long something of it has been under way that sleeps
+	ago struct {
+		read  int // its lock read a clock
+		slept int // something was begun that is under way and sleeps
+	}
 	on    bool // it was told that it has the lock, and not that it has not
 	ends  int  // when its hold ends by what the lock has declared
 	heard int  // how long ago the latest of its commands that it waited for was executed
@@ -188,7 +190,7 @@ func (c *client) passes(d int, paused, busy bool) {
 		c.heard += d
 	}
 	c.busy, c.begun = c.busy || busy, true
-	c.called, c.age, c.slept, c.ends = c.called+d, c.age+d, c.slept+d, nearer(c.ends, d)
+	c.called, c.ago.read, c.ago.slept, c.ends = c.called+d, c.ago.read+d, c.ago.slept+d, nearer(c.ends, d)
 	for i := range c.due {
 		c.due[i].at = nearer(c.due[i].at, d)
 	}
@@ -239,10 +241,10 @@ func (p *player) plain(c client, i int) client {
 		c = client{at: p.locals.starts[i], phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections, session: c.session.rest()}
 	}
 	if !c.at.read {
-		c.age = 0
+		c.ago.read = 0
 	}
 	if !c.at.sleeps {
-		c.slept = 0
+		c.ago.slept = 0
 	}
 	return c
 }
@@ -250,7 +252,7 @@ func (p *player) plain(c client, i int) client {
 // appendTo appends all of a client but its number. The moment is called by another one.
 func (c *client) appendTo(b []byte, moment int) []byte {
 	for _, n := range [...]int{
-		moment, int(c.phase), c.round, c.tries, c.ops, c.called, c.skew, c.rate, c.ahead, c.age, c.slept, c.ends, c.heard,
+		moment, int(c.phase), c.round, c.tries, c.ops, c.called, c.skew, c.rate, c.ahead, c.ago.read, c.ago.slept, c.ends, c.heard,
 		len(c.due), len(c.answers), len(c.travel), len(c.torn), len(c.broken),
 	} {
 		b = binary.AppendVarint(b, int64(n))

@@ -16,20 +16,25 @@ import (
 const lockNode = "/k"
 
 // keeperModel is a ZooKeeper. Each client has one connection all the time, with a session or none.
-type keeperModel struct{ *zookeeper.Server }
+type keeperModel struct {
+	service.Server
+	keeper *zookeeper.Server
+}
+
+func onKeeper(s *zookeeper.Server) model { return keeperModel{s, s} }
 
 // newKeeper is a ZooKeeper with the place of a lock, and a session of each client.
-func newKeeper(clients int, lease time.Duration) keeperModel {
-	m := keeperModel{zookeeper.New(time.Millisecond)}
+func newKeeper(clients int, lease time.Duration) model {
+	m := zookeeper.New(time.Millisecond)
 	lab := sessionConn(clients)
-	m.Server.Do(lab, zookeeper.Reconnect(0, lease)...)
-	m.Server.Do(lab, "CREATE", lockNode)
-	m.Server.Do(lab, "CLOSESESSION")
+	m.Do(lab, zookeeper.Reconnect(0, lease)...)
+	m.Do(lab, "CREATE", lockNode)
+	m.Do(lab, "CLOSESESSION")
 	m.Close(lab)
 	for i := range clients {
-		m.Server.Do(sessionConn(i), zookeeper.Reconnect(0, lease)...)
+		m.Do(sessionConn(i), zookeeper.Reconnect(0, lease)...)
 	}
-	return m
+	return onKeeper(m)
 }
 
 // asKeeper is a server as the ZooKeeper that it is.
@@ -37,7 +42,9 @@ func asKeeper(m model) keeperModel { return m.(keeperModel) }
 
 func sessionConn(client int) int { return connection(client, 1) }
 
-func (m keeperModel) Clone() model { return keeperModel{m.Server.Clone()} }
+func (m keeperModel) Clone() model { return onKeeper(m.keeper.Clone()) }
+
+func (m keeperModel) AppendState(b []byte) []byte { return m.keeper.AppendState(b) }
 
 func (m keeperModel) AppendUnder(o *order, b []byte) []byte {
 	called := func(connection int) int {
@@ -46,7 +53,7 @@ func (m keeperModel) AppendUnder(o *order, b []byte) []byte {
 		}
 		return connection
 	}
-	return append(b, o.names.Replace(string(m.Server.AppendUnder(nil, called)))...)
+	return append(b, o.names.Replace(string(zookeeper.AppendUnder(nil, m.keeper, called)))...)
 }
 
 // Expiries: only sessions end by themselves.
@@ -62,7 +69,9 @@ func (m keeperModel) Do(connection int, words ...string) service.Reply {
 }
 
 // left is how long a client's session lasts if the server does not hear of it; 0: it is over.
-func (m keeperModel) left(client int) int { return ms(m.Left(m.Session(sessionConn(client)))) }
+func (m keeperModel) left(client int) int {
+	return ms(m.keeper.Left(m.keeper.Session(sessionConn(client))))
+}
 
 // head is whose the lock is: the first node, with its client, as histories have it; negative: nobody's.
 func (m keeperModel) head() (lock history.State, client int) {
@@ -76,11 +85,13 @@ func (m keeperModel) head() (lock history.State, client int) {
 
 func ofClient(i int) string { return " of " + name(i) }
 
-func (m keeperModel) maker(node string) int { return clientOf(m.Maker(path.Join(lockNode, node))) }
+func (m keeperModel) maker(node string) int {
+	return clientOf(m.keeper.Maker(path.Join(lockNode, node)))
+}
 
 // nodes are those of a client below the lock's, in order.
 func (m keeperModel) nodes(client int) []string {
-	names := slices.DeleteFunc(m.Names(lockNode), func(name string) bool { return m.maker(name) != client })
+	names := slices.DeleteFunc(m.keeper.Names(lockNode), func(name string) bool { return m.maker(name) != client })
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(numberIn(a), numberIn(b)) })
 	return names
 }

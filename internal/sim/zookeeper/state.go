@@ -11,12 +11,12 @@ import (
 // its user chooses by Number, and the zxid, by which SETWATCHES alone goes. Sessions go by their connections. Times count from now, so that it
 // does not matter when a state was reached.
 func (s *Server) AppendState(b []byte) []byte {
-	return s.AppendUnder(b, func(connection int) int { return connection })
+	return AppendUnder(b, s, func(connection int) int { return connection })
 }
 
 // AppendUnder appends the same as it would be if each connection had another number. Nodes come in the order of their numbers, which does not
 // depend on their names.
-func (s *Server) AppendUnder(b []byte, called func(connection int) int) []byte {
+func AppendUnder(b []byte, s *Server, called func(connection int) int) []byte {
 	for _, id := range slices.SortedFunc(maps.Keys(s.conns), func(i, k int) int { return called(i) - called(k) }) {
 		c := s.conns[id]
 		if c.closed && len(c.inbox) == 0 {
