@@ -41,7 +41,7 @@ func main() {
 	beside := flag.String("beside", "", "faults of these kinds, separated by commas, may strike too, one of each")
 	show := flag.String("show", "", "print the reference search's history of this anomaly")
 	flag.Parse()
-	for _, kind := range compare.Kinds() {
+	for _, kind := range compare.Faults() {
 		if *beside != "" && picked(*beside, string(kind)) {
 			b.Beside = append(b.Beside, kind)
 		}
@@ -66,11 +66,11 @@ type cell struct {
 }
 
 func chosen(locks, kinds string, b compare.Bounds) (list []*cell) {
-	for _, lock := range impls.All() {
+	for _, lock := range impls.Explored() {
 		if !b.For(lock) {
 			continue
 		}
-		for _, kind := range compare.Kinds() {
+		for _, kind := range compare.Kinds(lock) {
 			if picked(locks, lock.Name) && picked(kinds, kindText(kind)) {
 				list = append(list, &cell{lock: lock, kind: kind})
 			}

@@ -190,9 +190,12 @@ func fewest(found map[checker.Name]int, name checker.Name) int {
 	return -1
 }
 
-// Kinds are the columns of the table that are compared: none, and each kind of fault of a lock on Redis.
-func Kinds() []faults.Kind {
-	return append([]faults.Kind{""}, explore.FaultsOf(impls.Spec{Card: impls.Card{Needs: impls.OneServer}})...)
+// Faults are all kinds that a search can spend.
+func Faults() []faults.Kind { return explore.Faults() }
+
+// Kinds are the columns of the table that are compared for a lock: none, and each kind of fault.
+func Kinds(lock impls.Spec) []faults.Kind {
+	return append([]faults.Kind{""}, explore.FaultsOf(lock)...)
 }
 
 // For says whether a lock promises what the bounds are about.

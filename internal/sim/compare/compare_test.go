@@ -50,6 +50,30 @@ func TestTheSearchesAgree(t *testing.T) {
 	}
 }
 
+// Locks on a ZooKeeper: whatever one search finds the other does, with as few faults, if not within one try
+// then within two.
+func TestTheSearchesAgreeOnSessions(t *testing.T) {
+	t.Parallel()
+	b := Usual()
+	for _, lock := range impls.OnZooKeeper() {
+		for _, kind := range Kinds(lock) {
+			t.Run(lock.Name+" "+string(kind), func(t *testing.T) {
+				if kind != "" || lock.Name != "zookeeper" && lock.Name != "zookeeper-herd" {
+					needs.Long(t, "one more cell of the table")
+				}
+				t.Parallel()
+				c, err := FindPatiently(t.Context(), lock, kind, b, 2)
+				require.NoError(t, err)
+				assert.Empty(t, c.Disputed)
+				assert.Empty(t, c.Differences())
+				if lock.Name != "go-zookeeper" { // with that, a try goes on beside the next one
+					assert.Empty(t, c.SlowLimit+c.FastLimit)
+				}
+			})
+		}
+	}
+}
+
 // A release of unknown outcome that is tried again, both ways: whatever one search finds the other does, with as few faults.
 func TestTheSearchesAgreeOnReleasesTriedAgain(t *testing.T) {
 	t.Parallel()

@@ -45,6 +45,8 @@ func TestReductions(t *testing.T) {
 		"declared state, broken":          {"getset", faults.Crash, 2, world.Unreduced{Undeclared: true}},
 		"declared state with a time":      {"redlock", faults.Pause, 2, world.Unreduced{Undeclared: true}},
 		"differences":                     {"redlock", "", 2, world.Unreduced{Dated: true}},
+		"order of clients with sessions":  {"zookeeper", faults.Crash, 1, world.Unreduced{Apart: true}},
+		"declared state with sessions":    {"zookeeper", "", 2, world.Unreduced{Undeclared: true}},
 		"declared differences":            {"redlock", faults.Crash, 2, world.Unreduced{Undeclared: true, Dated: true}},
 		"private steps":                   {"redlock", "", 1, world.Unreduced{Public: true}},
 		"private steps, pauses":           {"setpx-del", faults.Pause, 1, world.Unreduced{Public: true}},

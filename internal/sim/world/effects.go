@@ -23,6 +23,7 @@ func (a reads) with(b reads) reads {
 type inputs struct {
 	choice                       Choice
 	client, server, monitor, now int32
+	number                       int32  // that a node gets; 0: it does not matter
 	turn                         int8   // counted from over
 	seen                         uint16 // of other clients, by the monitor
 }
@@ -38,6 +39,9 @@ type effect struct {
 func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	switch o.kind {
 	case passes:
+		if s.player.sessions {
+			return s.makeWhole(r, o)
+		}
 		next, suspects := s.wait(r, o)
 		return next, suspects, nil
 	case strikesServer:
@@ -47,7 +51,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	if o.kind == strikes {
 		next.struck = s.struckOf(s.player.strikes(s.parts.strucks.list[r.struck].struck, o))
 	}
-	first := inputs{choice: o, client: r.clients[o.client]}
+	first := inputs{choice: o, client: r.clients[o.client], number: s.numberFor(r, o)}
 	key := first
 	e, known := s.parts.effects[key]
 	reads := e.reads
@@ -61,7 +65,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 			return next, 0, err
 		}
 		reads = reads.with(w.reads)
-		if w.delivered || bits.OnesCount8(reads.servers) > 1 {
+		if w.others || bits.OnesCount8(reads.servers) > 1 {
 			all := s.rowOf(w)
 			s.handsOver(r, &all, int(o.client))
 			return all, w.known.suspects & s.interest.suspicions, nil
@@ -89,6 +93,15 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	}
 	s.handsOver(r, &next, int(o.client))
 	return next, e.suspects, nil
+}
+
+// makeWhole makes a choice that is about all of a state.
+func (s *Space) makeWhole(r *State, o Choice) (State, Suspicions, error) {
+	w := s.world(r)
+	if err := s.player.make(w, o); err != nil {
+		return *r, 0, err
+	}
+	return s.rowOf(w), w.known.suspects & s.interest.suspicions, nil
 }
 
 var noReads reads

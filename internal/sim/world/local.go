@@ -70,6 +70,7 @@ type moment struct {
 	read    bool // what it does may depend on a reading
 	sleeps  bool // something is under way that has slept
 	tokens  int  // that it was given
+	top     int  // see client.top
 	waits   []process.Wait
 	notices []process.Notice
 	main    int  // the task of the latest operation
@@ -84,6 +85,8 @@ type moment struct {
 type reading struct {
 	clock int // of both: since the beginning or, if only differences count, since the lock read one
 	ahead int // the wall clock has been set ahead by so much since the beginning
+	life  int // on a ZooKeeper: how many sessions have ended
+	lasts int // and how long the present one lasts at least
 }
 
 // clocks says what a search knows of the lock: that it reads no clock, that nothing but the differences between readings matter to it, or
@@ -101,6 +104,7 @@ var (
 	errReads    = errors.New("the lock reads clocks")
 	errLimits   = errors.New("the lock limits its holds")
 	errAbsolute = errors.New("the lock depends on what a clock shows, not on differences only")
+	errSession  = errors.New("it reads a clock, and of a lock on a ZooKeeper a search follows only how long a session lasts")
 )
 
 // edge leads from one moment by an input: to one, or, if the lock read its clock, to one for each time.
@@ -121,6 +125,7 @@ type locals struct {
 	spec       impls.Spec
 	opts       impls.Options
 	servers    int
+	sessions   bool // the lock is on a ZooKeeper
 	clocks     clocks
 	undeclared bool // what the lock declares is not asked for
 	declares   bool // the lock says what it keeps
@@ -144,7 +149,9 @@ func (l *locals) close() {
 type host struct {
 	client, tokens int
 	shown          reading
-	read, sites    bool
+	read, sites    bool           // a clock was read; see Config.Sites
+	asked          bool           // the session was asked for
+	watches        map[int]string // the nodes that are watched, by the numbers of the watches
 }
 
 // NotesSites says whether each wait says which lines of the lock's code wait.
@@ -159,6 +166,18 @@ func (h *host) Now() time.Time {
 func (h *host) Monotonic() time.Duration {
 	h.read = true
 	return duration(h.shown.clock + monotonicZero)
+}
+
+// Life is the number of the session.
+func (h *host) Life(string) int {
+	h.asked = true
+	return h.shown.life
+}
+
+// Lasts is how long it lasts at least.
+func (h *host) Lasts(string) time.Duration {
+	h.asked = true
+	return duration(h.shown.lasts)
 }
 
 func (h *host) Token() string {
@@ -210,6 +229,9 @@ func (l *locals) run(m *moment) (*moment, error) {
 	m.number, m.next = l.count, map[string]*edge{}
 	if err := l.execute(m, 0); err != nil {
 		return nil, err
+	}
+	if l.sessions {
+		m.knowNumbers()
 	}
 	if m.read && l.clocks == differences {
 		later := *m
@@ -298,7 +320,7 @@ func (l *locals) execute(m *moment, which int) error {
 		if n.before == nil {
 			continue
 		}
-		live.host.shown, live.host.read = n.shown, false
+		live.host.shown, live.host.read, live.host.asked = n.shown, false, false
 		if l.clocks == differences {
 			live.host.shown.clock += live.clock
 		}
@@ -308,6 +330,9 @@ func (l *locals) execute(m *moment, which int) error {
 		if n != m && n.reads {
 			live.clock = live.host.shown.clock
 		}
+		if n != m && l.sessions {
+			live.host.follow(live.process.Waits())
+		}
 	}
 	return l.note(m, live)
 }
@@ -315,7 +340,8 @@ func (l *locals) execute(m *moment, which int) error {
 // note takes down what a process waits for, and what it has reported and read.
 func (l *locals) note(m *moment, live *life) error {
 	m.waits, m.notices, m.busy, m.tokens = live.process.Waits(), live.process.Notices(), live.process.Busy(), live.host.tokens
-	m.reads, m.read = live.host.read, live.host.read || m.before != nil && m.before.read
+	m.reads, m.read = live.host.read || live.host.asked, live.host.read || m.before != nil && m.before.read
+	live.host.follow(m.waits)
 	asleep := func(w process.Wait) bool { return w.Kind == process.Sleep }
 	l.deadline, l.late = l.deadline || live.process.AskedDeadline(), l.late || live.process.AskedLate()
 	m.sleeps = m.before != nil && m.before.sleeps && !m.idle() || slices.ContainsFunc(m.waits, asleep)
@@ -327,7 +353,9 @@ func (l *locals) note(m *moment, live *life) error {
 	}
 	limited := func(n process.Notice) bool { return n.Kind == process.Renewed || n.Answer.Limited }
 	switch {
-	case m.reads && l.clocks == unread:
+	case live.host.read && l.sessions:
+		return errSession
+	case live.host.read && l.clocks == unread:
 		return errReads
 	case !l.limits && slices.ContainsFunc(m.notices, limited):
 		return errLimits
@@ -337,7 +365,7 @@ func (l *locals) note(m *moment, live *life) error {
 
 // begin makes a new process, whose clock shows that.
 func (v *life) begin(l *locals, client, clock int) {
-	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}, sites: l.sites}
+	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}, sites: l.sites, watches: map[int]string{}}
 	v.process = process.New(v.host)
 	v.process.SendSources()
 	v.process.Rehearse() // the explorer watches for goroutines

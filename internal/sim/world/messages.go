@@ -23,7 +23,7 @@ func (p *player) deliver(w *world, server int) {
 		for conn := 1; conn < firstLate; conn++ {
 			for m, there := model.Receive(connection(i, conn)); there; m, there = model.Receive(connection(i, conn)) {
 				w.clients[i].inbox = append(w.clients[i].inbox, heard{server, conn, m.Text})
-				w.delivered = true
+				w.others = true
 			}
 		}
 	}

@@ -29,6 +29,7 @@ type clientPart struct {
 	soon         bool  // some message of its arrives before time passes
 	over         bool  // see Space.over
 	late         bool  // see client.late
+	top          int   // see client.top
 	due          int   // when its next wait ends
 	times        []int // when something of it ends
 	choices      []offer
@@ -40,7 +41,9 @@ type clientPart struct {
 type serverPart struct {
 	server
 	times []int
-	holds bool // something that time or its end may change
+	holds bool  // something that time or its end may change
+	left  []int // of a ZooKeeper: how long each client's session lasts
+	top   int   // and one more than the greatest number of its nodes
 }
 
 // struckPart are the faults so far.
@@ -146,7 +149,10 @@ func (s *Space) clientOf(c client, i int) int32 {
 	p.asks = c.asks()
 	p.user = !c.at.busy && (c.phase == holding || c.phase == worked)
 	for _, m := range c.travel {
-		p.soon = p.soon || m.soon
+		p.soon = p.soon || m.soon && !(c.session.cut && asksKeeper(m.server))
+	}
+	if s.player.sessions {
+		p.top = c.top()
 	}
 	for _, d := range c.due {
 		if p.times = append(p.times, d.at); d.at > 0 {
@@ -183,6 +189,12 @@ func (s *Space) serverOf(v server) int32 {
 	p := serverPart{server: v, holds: v.holds()}
 	for _, left := range v.model.Expiries() {
 		around(func(t int) { p.times = append(p.times, t) }, ms(left))
+	}
+	if m, is := v.model.(keeperModel); is {
+		for i := range s.Clients {
+			p.left = append(p.left, m.left(i))
+		}
+		p.top = topNumber(string(s.scratch.text))
 	}
 	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.servers.add(string(s.scratch.text), p)
@@ -248,4 +260,26 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 type passing struct {
 	number, time int32
 	how          uint8 // whether it is a client that is paused, or in a long hold
+}
+
+// numberFor is the number of the node that a choice makes; 0: it makes none that is numbered.
+func (s *Space) numberFor(r *State, o Choice) int32 {
+	if !s.player.sessions || o.kind != serves && o.kind != arrives {
+		return 0
+	}
+	c := &s.parts.clients.list[r.clients[o.client]].c
+	m := message{}
+	if o.kind == serves {
+		m.commands = c.at.wait(int(o.task)).Commands
+	} else {
+		m = c.travel[o.task]
+	}
+	if !m.isNumbered() {
+		return 0
+	}
+	next := max(s.parts.servers.list[r.servers[0]].top, int(s.parts.monitors.list[r.monitor].fence))
+	for i := range s.Clients {
+		next = max(next, s.parts.clients.list[r.clients[i]].top)
+	}
+	return int32(next) + 1
 }

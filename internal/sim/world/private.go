@@ -67,6 +67,9 @@ func (s *Space) Privately(r *State) (o Choice, there bool, err error) {
 
 // circumstances are those after some faults; nil: no step is private.
 func (p *player) circumstances(k struck) *circumstances {
+	if p.sessions || p.Without.Public {
+		return nil
+	}
 	in := circumstances{awake: true}
 	for at, kind := range p.kinds {
 		switch may := k.all < p.Most && int(k.kinds[at]) < p.Budget[kind]; {
@@ -78,9 +81,6 @@ func (p *player) circumstances(k struck) *circumstances {
 		case kind == faults.Pause, kind == faults.LongHold, kind == faults.StepAhead, kind == faults.StepBack:
 			in.awake = false
 		}
-	}
-	if p.Without.Public {
-		return nil
 	}
 	return &in
 }

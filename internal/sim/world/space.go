@@ -52,6 +52,9 @@ type Config struct {
 	Sites         bool // states say at which lines of the lock's code clients wait
 }
 
+// leaseless: no time ends the lock.
+func (c *Config) leaseless() bool { return c.Lock.Leaseless || c.Lock.Needs == impls.OneZooKeeper }
+
 // Unreduced switches off what makes states fewer, for tests: the answers are the same.
 type Unreduced struct {
 	Apart      bool // clients are told apart that differ by their tokens only
@@ -78,9 +81,11 @@ type player struct {
 	Config
 	kinds      []faults.Kind // that may strike
 	locals     locals
-	fresh      *redis.Server // that no server is: those at the beginning are copies
-	hashes     bool          // the lock names scripts by their hashes, so it matters which ones a server has
-	subscribes bool          // it subscribes to channels, so there may be messages
+	fresh      struct{ lock, resource model } // that no server is: those at the beginning are copies
+	sessions   bool                           // the lock is on a ZooKeeper
+	key        string                         // the lock's
+	hashes     bool                           // the lock names scripts by their hashes, so it matters which ones a server has
+	subscribes bool                           // it subscribes to channels, so there may be messages
 	seen       seen
 	recorder   *recorder // nil, unless a sequence is made again for its history
 }
@@ -98,9 +103,13 @@ func New(config Config) (*Space, error) {
 }
 
 func newSpace(config Config, clocks clocks, limits bool) *Space {
-	s := &Space{Config: config, player: player{Config: config, fresh: redis.New()}, parts: newParts(config), interest: interestIn(&config)}
+	s := &Space{Config: config, player: player{Config: config}, parts: newParts(config), interest: interestIn(&config)}
+	s.player.fresh.lock, s.player.fresh.resource, s.player.key = onRedis(redis.New()), onRedis(redis.New()), lockKey
+	if s.player.sessions = config.Lock.Needs == impls.OneZooKeeper; s.player.sessions {
+		s.player.fresh.lock, s.player.key = newKeeper(config.Clients+1, config.Lease), lockNode
+	}
 	s.player.locals = locals{
-		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, sites: config.Sites, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
+		spec: config.Lock, opts: impls.Options{Key: s.player.key, Lease: config.Lease}, servers: config.Servers, sessions: s.player.sessions, sites: config.Sites, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
 		starts: map[int]*moment{}, rests: map[string]*moment{},
 	}
 	for kind, n := range config.Budget {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"path"
 	"slices"
 	"strings"
 
@@ -31,11 +32,15 @@ func (p *player) make(w *world, o Choice) error {
 }
 
 func (p *player) apply(w *world, o Choice) error {
+	if p.sessions {
+		if done, err := p.makeOfSession(w, o); done || err != nil {
+			return err
+		}
+	}
 	i, task := int(o.client), int(o.task)
 	switch o.kind {
 	case passes:
-		p.pass(w, o)
-		return nil
+		return p.pass(w, o)
 	case strikes, strikesServer:
 		return p.strike(w, o)
 	case notices:
@@ -130,7 +135,7 @@ func (p *player) give(w *world, i int, in input) error {
 			continue
 		}
 		if now := after.wait(old.Task); now == nil || now.Seq != old.Seq {
-			if c.answer(old.Task) < 0 {
+			if c.answer(old.Task) < 0 && !slices.Contains(c.session.gone, old.Task) {
 				c.depart(old.Task, true)
 			}
 			c.drop(old.Task)
@@ -138,10 +143,13 @@ func (p *player) give(w *world, i int, in input) error {
 		}
 	}
 	if c.at = after; after.reads {
-		c.age, w.reads.clock = 0, true
+		c.ago.read, w.reads.clock = 0, true
 	}
 	if err := c.begin(before); err != nil {
 		return err
+	}
+	if p.sessions {
+		p.listen(w, i, before)
 	}
 	for _, n := range after.notices {
 		p.receive(w, i, n)
@@ -154,10 +162,13 @@ func (p *player) give(w *world, i int, in input) error {
 
 // shown is what a client's clocks show.
 func (p *player) shown(w *world, c *client) reading {
-	if p.locals.clocks == differences {
-		return reading{clock: c.age}
+	if p.sessions {
+		return reading{life: c.session.life, lasts: ms(p.Lease) - c.session.silence}
 	}
-	return reading{c.shows(w.now), c.ahead}
+	if p.locals.clocks == differences {
+		return reading{clock: c.ago.read}
+	}
+	return reading{clock: c.shows(w.now), ahead: c.ahead}
 }
 
 // begin notes when new waits end.
@@ -167,7 +178,8 @@ func (c *client) begin(before *moment) error {
 		old := before.wait(wait.Task)
 		at := never
 		switch {
-		case !slices.Contains([]process.Kind{process.Sleep, process.Request, process.Join, process.Message}, wait.Kind), wait.Number != 0:
+		case isEvent(&wait) && wait.Timer == 0: // see session
+		case isEvent(&wait), !slices.Contains([]process.Kind{process.Sleep, process.Request, process.Join, process.Message}, wait.Kind):
 			return fmt.Errorf("%w: %d", errWait, wait.Kind)
 		case old != nil && old.Seq == wait.Seq:
 			at = c.dueAt(wait.Task)
@@ -194,11 +206,7 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 	c := &w.clients[i]
 	switch n.Kind {
 	case process.Returned:
-		for k := range c.travel {
-			if m := &c.travel[k]; m.op != history.OpNone && !m.ended {
-				m.ended, m.ok = true, n.Answer.Outcome == history.OK
-			}
-		}
+		c.settle(n.Answer.Outcome == history.OK)
 		inner := w.monitor().clients[i].inner
 		w.monitor().returned(w, i, n.Op, n.Answer)
 		p.recorder.returned(w, i, n.Op, n.Answer)
@@ -227,29 +235,6 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 	}
 }
 
-// firstLate is the first of the numbers of connections that clients have given up.
-const firstLate = 7
-
-// leave closes a client's connection, or numbers it anew for what is still on its way by it.
-func (w *world) leave(i int, n process.Notice) {
-	c, model := &w.clients[i], w.change(n.Server).model
-	other := firstLate
-	for slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == other }) {
-		other++
-	}
-	for k := range c.travel {
-		if m := &c.travel[k]; m.conn == n.Conn && m.server == n.Server {
-			m.conn = other
-		}
-	}
-	model.Renumber(connection(i, n.Conn), connection(i, other))
-	if !slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == other }) {
-		model.Close(connection(i, other))
-	}
-}
-
-func connection(client, conn int) int { return client*100 + conn }
-
 func namesScripts(command string) bool {
 	name := strings.ToUpper(command)
 	return name == "SCRIPT" || strings.HasPrefix(name, "EVALSHA")
@@ -257,6 +242,9 @@ func namesScripts(command string) bool {
 
 // serve has a server execute a request.
 func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply {
+	if p.sessions && asksKeeper(m.server) {
+		return p.serveNodes(w, i, m, unheard)
+	}
 	before, key := w.at(m.server).model, lockKey
 	if m.server == process.Resource {
 		key = counterKey
@@ -271,7 +259,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	}
 	p.deliver(w, m.server)
 	if !p.hashes {
-		v.model.ForgetScripts()
+		asRedis(v.model).ForgetScripts()
 	}
 	change.After = v.model.State(key)
 	p.recorder.served(i, m, change, replies, unheard)
@@ -294,23 +282,26 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 }
 
 func (m *message) names(key string) bool {
-	return slices.ContainsFunc(m.commands, func(words []string) bool { return slices.Contains(words, key) })
+	return slices.ContainsFunc(m.commands, func(words []string) bool {
+		return slices.Contains(words, key) || key == lockNode && len(words) > 1 && path.Dir(words[1]) == key
+	})
 }
 
 // pass lets time pass.
-func (p *player) pass(w *world, o Choice) {
+func (p *player) pass(w *world, o Choice) error {
 	w.struck = p.strikes(w.struck, o)
-	for i := range w.clients {
-		w.clients[i].passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
+	if p.sessions {
+		if err := p.passSessions(w, o); err != nil {
+			return err
+		}
+	} else {
+		p.passServers(w, o)
 	}
-	for i := range w.servers {
-		w.servers[i] = w.servers[i].passes(int(o.time))
-	}
-	w.monitor().passes(int(o.time), o.paused)
 	w.now += int(o.time)
 	if slices.ContainsFunc(w.clients, func(c client) bool { return c.late(ms(p.Lease)) }) && !w.struck.hurts {
 		w.monitor().hangs()
 	}
+	return nil
 }
 
 // strikes counts the faults of a choice.
@@ -359,10 +350,12 @@ func (p *player) strike(w *world, o Choice) error {
 		c.ahead += ms(p.Skew)
 	case faults.StepBack:
 		c.ahead -= ms(p.Skew)
+	case faults.Partition:
+		c.cutOff()
 	case faults.Crash:
 		w.monitor().crashed(i)
 		p.unsubscribe(w, i)
-		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never}
+		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never, session: session{made: c.session.made, over: c.session.over}}
 	case faults.Duplicate:
 		c.stepped(o)
 		m := c.message(task)
@@ -404,7 +397,7 @@ func (p *player) strikeServer(w *world, number int, fault faults.Kind, lost int)
 	case faults.ClockBack:
 		v.model.Advance(-2 * p.Lease)
 	case faults.Restart:
-		v.model.Restart(false)
+		asRedis(v.model).Restart(false)
 		v.behind = nil
 	case faults.FailOver:
 		v.model, v.behind = v.behind[lost], nil
@@ -414,7 +407,7 @@ func (p *player) strikeServer(w *world, number int, fault faults.Kind, lost int)
 	}
 	if fault == faults.Restart || fault == faults.FailOver {
 		for i := range w.clients {
-			w.clients[i].disconnect(i, number, before)
+			w.clients[i].disconnect(i, number, asRedis(before))
 		}
 	}
 }

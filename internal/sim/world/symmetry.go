@@ -20,7 +20,7 @@ func orders(clients int, all bool) (list []*order) {
 	for _, to := range permutations(clients) {
 		var pairs []string
 		for i, k := range to {
-			pairs = append(pairs, token(i, ""), token(k, ""))
+			pairs = append(pairs, token(i, ""), token(k, ""), ofClient(i), ofClient(k))
 		}
 		list = append(list, &order{to: to, names: strings.NewReplacer(pairs...), moments: map[*moment]int{}})
 		if !all {
@@ -114,7 +114,7 @@ func (s *Space) clientIn(o *order, n int32) print {
 }
 
 func (s *Space) serverIn(o *order, n int32) print {
-	return s.print("s" + o.names.Replace(string(s.parts.servers.list[n].appendTo(nil))))
+	return s.print("s" + string(s.parts.servers.list[n].appendUnder(o, nil)))
 }
 
 func (s *Space) monitorIn(o *order, n int32) print {
