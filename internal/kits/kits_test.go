@@ -18,6 +18,7 @@ import (
 	"github.com/locklab/locklab/internal/kits"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/scenarios/conform"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -125,6 +126,7 @@ func TestKitsWork(t *testing.T) {
 			subject := written(t, kit)
 			checked, err := lab.Conform(t.Context(), lab.Setting{}, subject)
 			require.NoError(t, err)
+			assert.Len(t, checked.Results, len(conform.Checks()))
 			for _, result := range checked.Results {
 				assert.Nil(t, result.Breach, result.Name)
 			}
