@@ -31,7 +31,7 @@ import (
 // The test binary is the lab as well: testscript installs it under these names, and the lab starts its guard and its workers
 // from the name by which it was started itself.
 func TestMain(m *testing.M) {
-	needs.SideBySide(4)
+	needs.SideBySide(6)
 	testscript.Main(m, map[string]func(){"lab": alone, "stub": stub, "oddlab": oddLab, "crashing": crashing})
 }
 

@@ -162,6 +162,7 @@ var table = sync.OnceValues(func() ([]lab.Found, error) {
 // TestAllInTheModel: every counterexample of the table shows its anomalies when the model plays its script.
 func TestAllInTheModel(t *testing.T) {
 	needs.Long(t, "finds and replays all that the table of breaking points names")
+	t.Parallel()
 	found, err := table()
 	require.NoError(t, err)
 	var all []reproduce.Counterexample
@@ -223,6 +224,7 @@ func frozen(c reproduce.Counterexample) string {
 
 // TestLive replays the races of the articles, and for every lock what the table of breaking points names first, on real servers.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	var all []reproduce.Counterexample
 	articles, err := inArticles()
 	require.NoError(t, err)
@@ -244,6 +246,7 @@ func TestLive(t *testing.T) {
 				needs.Long(t, "the same as on the embedded server")
 				needs.Found(t, "redis", server.FindRedis)
 			}
+			t.Parallel()
 			playAll(t, lab.Setting{Server: kind}, all)
 		})
 	}
