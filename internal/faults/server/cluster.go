@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -91,7 +89,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		}
 	}
 	first := c.nodes[0]
-	host, port, _ := net.SplitHostPort(first.addr)
+	host, port, _ := net.SplitHostPort(first.Addr())
 	for _, n := range c.nodes[1:] {
 		if err := n.do(ctx, "CLUSTER", "MEET", host, port, busPort(port)); err != nil {
 			return err
@@ -119,23 +117,22 @@ func (c *Cluster) addNode(ctx context.Context) (err error) {
 	options := c.options
 	options.Args, options.cluster, options.fate = ofCluster, true, c.fate
 	if c.started++; c.started > 1 && options.Log != "" {
-		ext := filepath.Ext(options.Log)
-		options.Log = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(options.Log, ext), c.started, ext)
+		options.Log = numbered(options.Log, c.started)
 	}
 	if n.Redis, err = StartRedis(ctx, c.guard, options); err != nil {
 		return err
 	}
 	c.nodes = append(c.nodes, n)
-	if n.front, err = c.network.Link(ctx, "cluster-"+portOf(n.addr), n.addr, nil); err != nil {
+	if n.front, err = c.network.Link(ctx, "cluster-"+portOf(n.Addr()), n.Addr(), nil); err != nil {
 		return err
 	}
 	host, port := announced(n.front)
-	bus := busPort(portOf(n.addr))
+	bus := busPort(portOf(n.Addr()))
 	n.args = append(slices.Clone(n.args), "--cluster-announce-ip", host, "--cluster-announce-port", port, "--cluster-announce-bus-port", bus)
 	if err = n.do(ctx, "CONFIG", "SET", "cluster-announce-ip", host, "cluster-announce-port", port, "cluster-announce-bus-port", bus); err != nil {
 		return err
 	}
-	return patiently(ctx, n.addr, func(client redisclient.Client) error {
+	return patiently(ctx, n.Addr(), func(client redisclient.Client) error {
 		n.id, err = client.Do(ctx, "CLUSTER", "MYID").Text()
 		return err
 	})
@@ -146,7 +143,7 @@ func (c *Cluster) await(ctx context.Context, done func(map[string]string) bool) 
 	for _, n := range c.nodes {
 		for {
 			about := map[string]string{}
-			err := patiently(ctx, n.addr, func(client redisclient.Client) error {
+			err := patiently(ctx, n.Addr(), func(client redisclient.Client) error {
 				text, err := client.ClusterInfo(ctx).Result()
 				readFacts(about, text)
 				return err
@@ -176,7 +173,7 @@ func (c *Cluster) settle(ctx context.Context, tag string) error {
 		}
 		following, agreed := 0, true
 		for _, n := range c.nodes {
-			about, err := replication(ctx, n.addr)
+			about, err := replication(ctx, n.Addr())
 			if err == nil && about["role"] == "slave" && about["master_link_status"] == "up" {
 				following++
 			}
@@ -194,7 +191,7 @@ func (c *Cluster) settle(ctx context.Context, tag string) error {
 
 // ownerBy is the announced address of the primary of a tag's slot, as a node has it.
 func (c *Cluster) ownerBy(ctx context.Context, n *clusterNode, tag string) (addr string, err error) {
-	err = patiently(ctx, n.addr, func(client redisclient.Client) error {
+	err = patiently(ctx, n.Addr(), func(client redisclient.Client) error {
 		slot, err := client.ClusterKeySlot(ctx, tag).Result()
 		if err != nil {
 			return err
@@ -232,7 +229,7 @@ func (c *Cluster) primary(ctx context.Context, tag string) (*clusterNode, error)
 // replicaOf is the replica of a primary, by its own account.
 func (c *Cluster) replicaOf(ctx context.Context, primary *clusterNode) (*clusterNode, error) {
 	for _, n := range c.nodes {
-		about, err := replication(ctx, n.addr)
+		about, err := replication(ctx, n.Addr())
 		if err != nil {
 			return nil, err
 		}
@@ -264,7 +261,7 @@ func (c *Cluster) Reset(ctx context.Context) error {
 		return errors.New("reset a cluster: a link is held, a slot is migrating, or a failover has failed")
 	}
 	for _, n := range c.nodes {
-		about, err := replication(ctx, n.addr)
+		about, err := replication(ctx, n.Addr())
 		if err == nil && about["role"] == "master" {
 			err = n.Redis.Reset(ctx)
 		}
@@ -296,7 +293,7 @@ func (c *Cluster) Nodes() []Member {
 	defer c.mu.Unlock()
 	all := make([]Member, len(c.nodes))
 	for i, n := range c.nodes {
-		all[i] = Member{n.addr, n.front.Addr()}
+		all[i] = Member{n.Addr(), n.front.Addr()}
 	}
 	return all
 }

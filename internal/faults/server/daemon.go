@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,16 +16,23 @@ import (
 	"github.com/locklab/locklab/internal/faults/process"
 )
 
+// patience bounds a server's start and its end.
+const patience = 20 * time.Second
+
+// startTime bounds the start of a server that computes for a second or more before it answers, such as Java's: on a busy machine it may have
+// a tenth of a core. One that ends is noticed at once.
+const startTime = time.Minute
+
 // daemon is the process of a server that the lab starts, kills and starts again at the same address, with a directory of its own.
 type daemon struct {
 	what  string // its name, for errors
 	guard *process.Guard
 	dir   string
-	log   string // its output; it says why a server has ended
+	log   string // its output, which says why a server has ended; empty: one in its directory
 	addr  string
 	// command is the command that runs it at a port. ready is an error until this very process answers.
-	command func(port string) *exec.Cmd
-	ready   func(ctx context.Context) error
+	command func(port string) (*exec.Cmd, error)
+	ready   func(context.Context, *process.Process) error
 	// busy is what its log says where a process that was killed has not quite gone; empty: nothing.
 	busy string
 	// quit asks the process to end at once, with all that it has started; nil: its group is all that there is.
@@ -44,8 +52,7 @@ func (d *daemon) open(ctx context.Context) error {
 		d.fate = newFate()
 	}
 	err := onFreePort(func(port int) (bool, error) {
-		d.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		return d.start(ctx)
+		return d.startAt(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	})
 	if err != nil {
 		return errors.Join(fmt.Errorf("start %s: %w", d.what, err), d.guard.RemoveDir(d.dir))
@@ -53,8 +60,17 @@ func (d *daemon) open(ctx context.Context) error {
 	return nil
 }
 
-// start starts the process and waits until it answers. After an error no process is left.
+// startAt starts the process at an address, unless another has it, and waits until it answers. After an error no process is left.
+func (d *daemon) startAt(ctx context.Context, addr string) (taken bool, err error) {
+	d.addr = addr
+	return d.start(ctx)
+}
+
+// start is startAt for the address that it has.
 func (d *daemon) start(ctx context.Context) (taken bool, err error) {
+	if d.log == "" {
+		d.log = filepath.Join(d.dir, "log")
+	}
 	log, err := os.OpenFile(d.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return false, err
@@ -68,7 +84,10 @@ func (d *daemon) start(ctx context.Context) (taken bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	cmd := d.command(port)
+	cmd, err := d.command(port)
+	if err != nil {
+		return false, err
+	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = d.dir, log, log
 	p, err := d.guard.Start(cmd)
 	if err != nil {
@@ -88,8 +107,8 @@ func (d *daemon) start(ctx context.Context) (taken bool, err error) {
 func (d *daemon) awaitReady(ctx context.Context, p *process.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 40*time.Millisecond) {
-		err := d.ready(ctx)
+	for wait := time.Millisecond; ; wait = min(2*wait, 40*time.Millisecond) {
+		err := d.ready(ctx, p)
 		if err == nil {
 			return nil
 		}
@@ -116,6 +135,17 @@ func (d *daemon) watch(p *process.Process) {
 
 // Addr is where it listens.
 func (d *daemon) Addr() string { return d.addr }
+
+// running is its process, which may have ended; nil: none has started.
+func (d *daemon) running() *process.Process { return d.process }
+
+// relocate takes the process for one that listens at another address now.
+func (d *daemon) relocate(ctx context.Context, addr string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.addr = addr
+	return d.awaitReady(ctx, d.process)
+}
 
 // isDown says whether it has been stopped.
 func (d *daemon) isDown() bool {
@@ -206,4 +236,14 @@ func (d *daemon) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return errors.Join(d.end(ctx), d.guard.RemoveDir(d.dir))
+}
+
+// pause lets a moment pass before a server is asked again.
+func pause(ctx context.Context) error {
+	select {
+	case <-time.After(20 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

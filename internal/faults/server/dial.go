@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 	"time"
@@ -95,21 +94,6 @@ func (e Endpoint) secure(conn net.Conn) (net.Conn, error) {
 	return secured, nil
 }
 
-// longestLine bounds the reply to AUTH or SELECT.
-const longestLine = 1 << 10
-
-// readLine reads a reply of one line, and not a byte of what follows.
-func readLine(conn io.Reader) (string, error) {
-	var line []byte
-	for one := make([]byte, 1); len(line) < longestLine && !strings.HasSuffix(string(line), "\r\n"); {
-		if _, err := io.ReadFull(conn, one); err != nil {
-			return "", err
-		}
-		line = append(line, one[0])
-	}
-	return strings.TrimSuffix(string(line), "\r\n"), nil
-}
-
 // refused says in words why the server does not answer AUTH or SELECT with OK.
 func (e Endpoint) refused(command, line string) error {
 	said := line
@@ -187,16 +171,3 @@ func (e Endpoint) whichCertificate() string {
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
-
-// speaksTLS says whether a server that ends plain connections answers to TLS.
-func speaksTLS(ctx context.Context, addr string) bool {
-	ctx, cancel := context.WithTimeout(ctx, soonest)
-	defer cancel()
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // nothing is sent: this is only about what to write in the address
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
-	if err == nil {
-		conn.Close()
-	}
-	var refusedByIt tls.AlertError
-	return err == nil || errors.As(err, &refusedByIt) || strings.Contains(err.Error(), "remote error: tls:")
-}

@@ -16,12 +16,6 @@ import (
 	"github.com/locklab/locklab/internal/faults/resp"
 )
 
-// The schemes of the address of a Redis: over plain TCP, and over TLS.
-const (
-	redisScheme  = "redis://"
-	redissScheme = "rediss://"
-)
-
 // Secret is a text that nothing prints: every verb of fmt, and JSON, shows asterisks.
 type Secret string
 
@@ -185,23 +179,6 @@ func SplitPassword(text string) (without, password string, has bool) {
 		where = user + "@" + where
 	}
 	return scheme + "://" + where, password, true
-}
-
-// Redact hides the password and the query, which may have one, in what may be a URL, of any scheme or none.
-func Redact(text string) string {
-	scheme, rest, isURL := strings.Cut(text, "://")
-	if scheme += "://"; !isURL {
-		scheme, rest = "", text
-	}
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		if user, _, has := strings.Cut(rest[:at], ":"); has {
-			rest = user + ":***" + rest[at:]
-		}
-	}
-	if address, _, has := strings.Cut(rest, "?"); has && isURL {
-		rest = address + "?***"
-	}
-	return scheme + rest
 }
 
 // String is the address, as a URL if there is more to say. It shows no password.

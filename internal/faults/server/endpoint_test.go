@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -145,7 +147,7 @@ func startGuarded(t *testing.T) guarded {
 // as is the server's own user, who may do everything.
 func (g guarded) as(t *testing.T, use func(redisclient.Client) error) {
 	t.Helper()
-	require.NoError(t, with(bounded(t), Endpoint{Addr: g.addr, Password: secret}, use))
+	require.NoError(t, with(servertest.Bounded(t), Endpoint{Addr: g.addr, Password: secret}, use))
 }
 
 // The lab gets in where a server asks for a password, a user or TLS, and does there what it does elsewhere.
@@ -166,22 +168,22 @@ func TestServersThatAskForCredentials(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			at, err := ParseEndpoint(test.text, test.c)
 			require.NoError(t, err)
-			remote, err := At(bounded(t), at)
+			remote, err := At(servertest.Bounded(t), at)
 			require.NoError(t, err)
-			require.NoError(t, remote.Try(bounded(t), "locklab:trial", []string{"EVAL", "SETNX", "GETSET", "WATCH", "EXEC", "EXPIRE", "CREATE"}))
-			require.NoError(t, Lay(bounded(t), at, [][]any{{"SET", "locklab:key", at.DB, "PX", 100_000}}))
-			require.NoError(t, with(bounded(t), Endpoint{Addr: g.addr, Password: secret, DB: at.DB}, func(client redisclient.Client) error {
+			require.NoError(t, remote.Try(servertest.Bounded(t), "locklab:trial", []string{"EVAL", "SETNX", "GETSET", "WATCH", "EXEC", "EXPIRE", "CREATE"}))
+			require.NoError(t, Lay(servertest.Bounded(t), at, [][]any{{"SET", "locklab:key", at.DB, "PX", 100_000}}))
+			require.NoError(t, with(servertest.Bounded(t), Endpoint{Addr: g.addr, Password: secret, DB: at.DB}, func(client redisclient.Client) error {
 				assert.Equal(t, []string{"locklab:key"}, client.Keys(t.Context(), "*").Val())
 				assert.Equal(t, strconv.Itoa(at.DB), client.Get(t.Context(), "locklab:key").Val())
 				return nil
 			}))
-			moved, _, err := JumpClockOf(bounded(t), at, []string{"locklab:key"}, time.Second)
+			moved, _, err := JumpClockOf(servertest.Bounded(t), at, []string{"locklab:key"}, time.Second)
 			require.NoError(t, err)
 			require.Equal(t, 1, moved)
-			identity, err := remote.Identity(bounded(t))
+			identity, err := remote.Identity(servertest.Bounded(t))
 			require.NoError(t, err)
 			require.NotEmpty(t, identity.RunID)
-			deleted, err := DeleteKeys(bounded(t), at, []string{"locklab:key"})
+			deleted, err := DeleteKeys(servertest.Bounded(t), at, []string{"locklab:key"})
 			require.NoError(t, err)
 			require.Equal(t, int64(1), deleted)
 		})
@@ -230,7 +232,7 @@ func TestWhyAServerDoesNotLetTheLabIn(t *testing.T) {
 			}
 			at, err := ParseEndpoint(test.text, test.c)
 			require.NoError(t, err)
-			_, err = At(bounded(t), at)
+			_, err = At(servertest.Bounded(t), at)
 			require.ErrorContains(t, err, test.want)
 			require.ErrorContains(t, err, "redis at ")
 			assert.NotContains(t, err.Error(), "\n")
@@ -242,7 +244,7 @@ func TestWhyAServerDoesNotLetTheLabIn(t *testing.T) {
 // A server that quotes what it does not know must not have the lab print the password.
 func TestAServerThatQuotesThePassword(t *testing.T) {
 	at := Endpoint{Addr: answering(t, "-ERR unknown command 'AUTH', with args beginning with: '"+secret+"' \r\n"), Password: secret}
-	_, err := At(bounded(t), at)
+	_, err := At(servertest.Bounded(t), at)
 	require.ErrorContains(t, err, "it refuses: AUTH: ERR unknown command 'AUTH', with args beginning with: '***'")
 	require.NotContains(t, err.Error(), secret)
 }
@@ -252,16 +254,16 @@ func TestUsersThatMayNot(t *testing.T) {
 	g := startGuarded(t)
 	at, err := ParseEndpoint("redis://meek@"+g.addr, Credentials{Password: secret})
 	require.NoError(t, err)
-	remote, err := At(bounded(t), at)
+	remote, err := At(servertest.Bounded(t), at)
 	require.NoError(t, err)
-	require.NoError(t, remote.Try(bounded(t), "locklab:trial", []string{"SET", "DEL"}))
+	require.NoError(t, remote.Try(servertest.Bounded(t), "locklab:trial", []string{"SET", "DEL"}))
 	for command, want := range map[string]string{"EVAL": "may not send EVAL as a lock of this run does: NOPERM", "SETNX": "may not send SETNX"} {
-		err = remote.Try(bounded(t), "locklab:trial", []string{command})
+		err = remote.Try(servertest.Bounded(t), "locklab:trial", []string{command})
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "--lock")
 		require.NotContains(t, err.Error(), "\n")
 	}
-	err = remote.Try(bounded(t), "other:trial", nil)
+	err = remote.Try(servertest.Bounded(t), "other:trial", nil)
 	require.ErrorContains(t, err, "may not send SET as the lab does: NOPERM")
 	g.as(t, func(client redisclient.Client) error {
 		assert.Empty(t, client.Keys(t.Context(), "*").Val())

@@ -177,10 +177,9 @@ func (e *Ensemble) link(ctx context.Context, from, to *keeperPeer) (l *peerLinks
 // newPeer prepares a server.
 func (e *Ensemble) newPeer(id int) (*keeperPeer, error) {
 	dir := filepath.Join(e.dir, strconv.Itoa(id))
-	log := filepath.Join(dir, "log")
-	if e.log != "" {
-		ext := filepath.Ext(e.log)
-		log = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(e.log, ext), id, ext)
+	log := e.log
+	if log != "" {
+		log = numbered(log, id)
 	}
 	p := &keeperPeer{id: id, to: map[int]*peerLinks{}}
 	err := os.MkdirAll(filepath.Join(dir, "data"), 0o755)
@@ -198,9 +197,9 @@ func (e *Ensemble) newPeer(id int) (*keeperPeer, error) {
 	}
 	p.daemon = &daemon{
 		what: "server " + strconv.Itoa(id) + " of an ensemble", guard: e.guard, dir: dir, log: log, fate: e.fate,
-		command: func(port string) *exec.Cmd { return e.command(p, port) },
-		ready: func(ctx context.Context) error {
-			about, err := fourLetters(ctx, p.addr, "conf")
+		command: func(port string) (*exec.Cmd, error) { return e.command(p, port) },
+		ready: func(ctx context.Context, _ *process.Process) error {
+			about, err := fourLetters(ctx, p.Addr(), "conf")
 			if err == nil && !strings.Contains(about, dir) && !(p.known && strings.Contains(about, "not currently serving")) {
 				err = errors.New("it does not serve")
 			}
@@ -221,7 +220,7 @@ func (p *keeperPeer) reserve() (addr string, err error) {
 }
 
 // command runs a server, which calls the others by its links.
-func (e *Ensemble) command(p *keeperPeer, port string) *exec.Cmd {
+func (e *Ensemble) command(p *keeperPeer, port string) (*exec.Cmd, error) {
 	lines := append(keeperSettings(filepath.Join(p.dir, "data"), port),
 		"initLimit="+strconv.Itoa(initLimit), "syncLimit="+strconv.Itoa(syncLimit))
 	for _, other := range e.peers {
@@ -232,13 +231,9 @@ func (e *Ensemble) command(p *keeperPeer, port string) *exec.Cmd {
 		_, voting, _ = net.SplitHostPort(voting) // of an address of the lab's own
 		lines = append(lines, fmt.Sprintf("server.%d=%s:%s", other.id, quorum, voting))
 	}
-	config := filepath.Join(p.dir, "zoo.cfg")
-	if err := os.WriteFile(config, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		return exec.Command("false") // the server ends at once, and says that it has no such file
-	}
 	// A server that reaches no other one waits twice as long each time before it calls again, up to a minute by default. While all start only the greater
 	// numbers call, so one that comes late would be called late.
-	return e.found.command(p.dir, config, "-Xmx64m", "-Dzookeeper.fastleader.maxNotificationInterval=400")
+	return e.found.command(p.dir, lines, "-Xmx64m", "-Dzookeeper.fastleader.maxNotificationInterval=400")
 }
 
 // allAtOnce calls do for all servers at once.
@@ -254,7 +249,7 @@ func (e *Ensemble) allAtOnce(do func(*keeperPeer) error) error {
 
 // mode is what a server says that it is: leader or follower; empty: it does not serve.
 func (p *keeperPeer) mode(ctx context.Context) string {
-	about, err := fourLetters(ctx, p.addr, "srvr")
+	about, err := fourLetters(ctx, p.Addr(), "srvr")
 	if err != nil {
 		return ""
 	}
@@ -297,7 +292,7 @@ func (e *Ensemble) Members(ctx context.Context) []Member {
 	defer e.mu.Unlock()
 	var all []Member
 	for _, p := range e.peers {
-		m := Member{Addr: p.addr}
+		m := Member{Addr: p.Addr()}
 		if p.mode(ctx) == "leader" {
 			all = slices.Insert(all, 0, m)
 		} else {
@@ -310,7 +305,7 @@ func (e *Ensemble) Members(ctx context.Context) []Member {
 // at is the server that listens at an address.
 func (e *Ensemble) at(addr string) (*keeperPeer, error) {
 	for _, p := range e.peers {
-		if p.addr == addr {
+		if p.Addr() == addr {
 			return p, nil
 		}
 	}
@@ -333,7 +328,10 @@ func (e *Ensemble) change(ctx context.Context, addr, what string, do func(contex
 	if err != nil && ctx.Err() != nil {
 		err = errors.Join(context.Cause(ctx), err)
 	}
-	return wrapped(what, err)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
 // Reset leaves the ensemble without nodes of clients. One of which a server is down or cut off, or has started again, cannot be used again.
@@ -346,7 +344,7 @@ func (e *Ensemble) Reset(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return withSession(ctx, up[0].addr, "remove", func(c *jute.Client) error {
+	return withSession(ctx, up[0].Addr(), "remove", func(c *jute.Client) error {
 		places, err := c.Children("/")
 		for _, place := range places {
 			if err == nil && place != "zookeeper" {
@@ -361,7 +359,7 @@ func (e *Ensemble) Reset(ctx context.Context) error {
 func (e *Ensemble) Questions() []Question {
 	var all []Question
 	for _, p := range e.peers {
-		all = append(all, keeperQuestion(p.addr))
+		all = append(all, keeperQuestion(p.Addr()))
 	}
 	return all
 }
@@ -372,7 +370,7 @@ func (e *Ensemble) Serving() []string {
 	defer e.mu.Unlock()
 	var addrs []string
 	for _, p := range e.up() {
-		addrs = append(addrs, p.addr)
+		addrs = append(addrs, p.Addr())
 	}
 	return addrs
 }
@@ -382,7 +380,7 @@ func (e *Ensemble) Addr() string {
 	if serving := e.Serving(); len(serving) > 0 {
 		return serving[0]
 	}
-	return e.peers[0].addr // whoever asks there learns that it is down
+	return e.peers[0].Addr() // whoever asks there learns that it is down
 }
 
 // Describe says what it is, with its version.
@@ -400,7 +398,7 @@ func (e *Ensemble) Close() error {
 	e.closed = true
 	var errs []error
 	errs = append(errs, e.allAtOnce(func(p *keeperPeer) error {
-		if p.process == nil { // it has not started
+		if p.running() == nil { // it has not started
 			return nil
 		}
 		return p.Close()

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/faults/network"
@@ -17,7 +19,7 @@ func TestEnsemble(t *testing.T) {
 	needs.Found(t, "zookeeper", FindZooKeeper)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	guard := startGuard(t)
+	guard := servertest.StartGuard(t)
 	links, err := network.Open(ctx, "")
 	require.NoError(t, err)
 	e, err := StartEnsemble(ctx, guard, links, "")

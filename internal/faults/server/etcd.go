@@ -67,11 +67,8 @@ func StartEtcd(ctx context.Context, guard *process.Guard, log string) (*Etcd, er
 		return nil, fmt.Errorf("start etcd: %w", err)
 	}
 	e := &Etcd{daemon: daemon{what: etcdBinary, guard: guard, dir: dir, log: log}, name: filepath.Base(dir)}
-	if log == "" {
-		e.log = filepath.Join(dir, "log")
-	}
-	e.daemon.command = func(port string) *exec.Cmd { return e.run(path, port) }
-	e.daemon.ready = e.answers
+	e.command = func(port string) (*exec.Cmd, error) { return e.run(path, port), nil }
+	e.ready = e.answers
 	if err := e.open(ctx); err != nil {
 		return nil, err
 	}
@@ -98,7 +95,7 @@ func (e *Etcd) run(path, port string) *exec.Cmd {
 func (e *Etcd) data() string { return filepath.Join(e.dir, "data") }
 
 // answers is an error until a member of its name answers at the address.
-func (e *Etcd) answers(ctx context.Context) error {
+func (e *Etcd) answers(ctx context.Context, _ *process.Process) error {
 	var members struct {
 		Members []struct {
 			Name string `json:"name"`
@@ -199,7 +196,7 @@ func (e *Etcd) ask(ctx context.Context, what string, question, answer any) error
 func (e *Etcd) http(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+e.addr+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+e.Addr()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

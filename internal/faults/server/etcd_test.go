@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -13,7 +15,7 @@ import (
 func TestEtcd(t *testing.T) {
 	t.Parallel()
 	needs.Found(t, "etcd", FindEtcd)
-	ctx, guard := bounded(t), startGuard(t)
+	ctx, guard := servertest.Bounded(t), servertest.StartGuard(t)
 	e, err := StartEtcd(ctx, guard, filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, e.Close()) }()
@@ -56,7 +58,7 @@ func TestEtcd(t *testing.T) {
 		t.Fatal("it has died:", e.End())
 	default:
 	}
-	require.NoError(t, e.process.Kill(ctx))
+	require.NoError(t, e.running().Kill(ctx))
 	select {
 	case <-e.Died():
 		assert.Contains(t, e.End(), "killed")

@@ -29,9 +29,6 @@ const (
 	never     = 24 * time.Hour
 )
 
-// switchTime bounds a failover. A vote may be split, and then comes another one after two times giveUp.
-const switchTime = 30 * time.Second
-
 // guide is a Sentinel.
 type guide struct {
 	*Redis
@@ -53,7 +50,7 @@ func (s *Sentinel) addGuide(ctx context.Context) (err error) {
 		return err
 	}
 	s.guides = append(s.guides, g)
-	if g.front, err = s.network.Link(ctx, "sentinel-"+portOf(g.addr), g.addr, nil); err != nil {
+	if g.front, err = s.network.Link(ctx, "sentinel-"+portOf(g.Addr()), g.Addr(), nil); err != nil {
 		return err
 	}
 	host, port := announced(g.front)
@@ -85,12 +82,6 @@ func (s *Sentinel) atGuides(do func(*guide) error) error {
 	}
 	return nil
 }
-
-// ErrChoice is the error of a failover in which the Sentinels have promoted another replica than a script needs: to them that one looked worse.
-var ErrChoice = errors.New("the Sentinels have promoted another replica than the script needs")
-
-// ErrSlow is the error of a failover that takes too long, on a busy machine.
-var ErrSlow = fmt.Errorf("the servers do not fail over within %v", switchTime)
 
 // awaitSwitch has the Sentinels notice that the primary does not answer, and waits until each of them has switched to another one, which must
 // be one that may take over.
@@ -130,7 +121,7 @@ func (s *Sentinel) awaitSwitch(ctx context.Context, may []*node) error {
 
 // master is what a Sentinel says of the primary. While it fails over it tells clients the next one already.
 func (g *guide) master(ctx context.Context) (about map[string]string, err error) {
-	err = patiently(ctx, g.addr, func(client redisclient.Client) error {
+	err = patiently(ctx, g.Addr(), func(client redisclient.Client) error {
 		reply, err := client.Do(ctx, "SENTINEL", "MASTER", GroupName).Result()
 		about = fields(reply)
 		return err
@@ -146,7 +137,7 @@ func named(about map[string]string) string { return net.JoinHostPort(about["ip"]
 func (s *Sentinel) settle(ctx context.Context) error {
 	for _, n := range s.followers() {
 		for {
-			about, err := replication(ctx, n.addr) // what a Sentinel makes a replica breaks its connections
+			about, err := replication(ctx, n.Addr()) // what a Sentinel makes a replica breaks its connections
 			if err == nil && about["role"] == "slave" {
 				break
 			}
@@ -186,7 +177,7 @@ func (g *guide) lacks(ctx context.Context, primary string, replicas int) (why st
 		return "", err
 	}
 	following := 0
-	err = patiently(ctx, g.addr, func(client redisclient.Client) error {
+	err = patiently(ctx, g.Addr(), func(client redisclient.Client) error {
 		all, err := client.Do(ctx, "SENTINEL", "REPLICAS", GroupName).Slice()
 		for _, one := range all {
 			if about := fields(one); about["flags"] == "slave" && about["master-link-status"] == "ok" {

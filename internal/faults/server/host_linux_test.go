@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/faults/resp"
@@ -35,7 +37,7 @@ func TestMemoryOfAHostIsBounded(t *testing.T) {
 func TestRedisOutOfMemoryEnds(t *testing.T) {
 	needs.Found(t, "redis", FindRedis)
 	log := filepath.Join(t.TempDir(), "redis.log")
-	s, err := StartRedis(bounded(t), startGuard(t), Options{Log: log, Memory: 128 << 20})
+	s, err := StartRedis(servertest.Bounded(t), servertest.StartGuard(t), Options{Log: log, Memory: 128 << 20})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	const script = "local long = string.rep('x', 1000000) for i = 1, 1000 do redis.call('SET', 'key' .. i, long) end"

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -24,7 +26,7 @@ func TestJumpClock(t *testing.T) {
 		do(t, s, 0, "PEXPIRE", "cell:hash", 100_000)
 
 		cell := []string{"cell:long", "cell:short", "cell:hash", "cell:eternal", "cell:absent"}
-		moved, evidence, err := JumpClockOf(bounded(t), Plain(s.Addr()), cell, 50*time.Second)
+		moved, evidence, err := JumpClockOf(servertest.Bounded(t), Plain(s.Addr()), cell, 50*time.Second)
 		require.NoError(t, err)
 		require.Equal(t, 3, moved)
 		require.Contains(t, evidence, "cell:short: ")
@@ -35,20 +37,20 @@ func TestJumpClock(t *testing.T) {
 		require.Equal(t, int64(-2), left("cell:short"))
 		require.Equal(t, int64(-1), left("cell:eternal"))
 
-		moved, _, err = JumpClockOf(bounded(t), Plain(s.Addr()), cell, -50*time.Second)
+		moved, _, err = JumpClockOf(servertest.Bounded(t), Plain(s.Addr()), cell, -50*time.Second)
 		require.NoError(t, err)
 		require.Equal(t, 2, moved)
 		within(90_000, 100_000, "cell:long")
 
-		moved, _, err = JumpClock(bounded(t), s.Addr(), 0, time.Second)
+		moved, _, err = JumpClock(servertest.Bounded(t), s.Addr(), 0, time.Second)
 		require.NoError(t, err)
 		require.Equal(t, 3, moved, "of every key")
 
-		moved, evidence, err = JumpClock(bounded(t), s.Addr(), 7, time.Second)
+		moved, evidence, err = JumpClock(servertest.Bounded(t), s.Addr(), 7, time.Second)
 		require.NoError(t, err)
 		require.Zero(t, moved)
 		require.Equal(t, "no key has an expiry", evidence)
-		moved, evidence, err = JumpClockOf(bounded(t), Plain(s.Addr()), nil, time.Second)
+		moved, evidence, err = JumpClockOf(servertest.Bounded(t), Plain(s.Addr()), nil, time.Second)
 		require.NoError(t, err)
 		require.Zero(t, moved)
 		require.Equal(t, "no key has an expiry", evidence)

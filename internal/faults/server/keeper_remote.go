@@ -11,11 +11,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/internal/faults/jute"
-	"github.com/locklab/locklab/internal/faults/resp"
 )
-
-// KeeperScheme is the beginning of the address of a ZooKeeper that the lab does not start.
-const KeeperScheme = "zookeeper://"
 
 // KeeperAddr is the address in a text that begins with KeeperScheme.
 func KeeperAddr(text string) (addr string, ok bool) {
@@ -68,38 +64,6 @@ func firstSession(ctx context.Context, addr string, timeout time.Duration) (*jut
 		return nil, fmt.Errorf("it is a Redis; write %s%s", redisScheme, addr)
 	}
 	return nil, err
-}
-
-// soonest bounds the look at what else a server may be: it has answered, or kept silent, before.
-const soonest = 500 * time.Millisecond
-
-// speaksRedis says whether a server answers PING as a Redis does.
-func speaksRedis(ctx context.Context, addr string) bool {
-	ctx, cancel := context.WithTimeout(ctx, soonest)
-	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return false
-	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if _, err := conn.Write(resp.AppendCommand(nil, "PING")); err != nil {
-		return false
-	}
-	line, err := readLine(conn)
-	return err == nil && (line == "+PONG" || strings.HasPrefix(line, "-NOAUTH") || strings.HasPrefix(line, "-LOADING"))
-}
-
-// speaksKeeper says whether a server opens a session as a ZooKeeper does.
-func speaksKeeper(ctx context.Context, addr string) bool {
-	ctx, cancel := context.WithTimeout(ctx, soonest)
-	defer cancel()
-	session, err := jute.Dial(ctx, addr, enterTime)
-	if err != nil {
-		return false
-	}
-	_ = session.End() // it is a ZooKeeper all the same
-	return true
 }
 
 // Addr is its address.

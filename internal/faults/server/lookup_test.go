@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	miniserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -16,11 +18,11 @@ import (
 func TestErrorsNameTheServer(t *testing.T) {
 	s := startEmbedded(t)
 	require.NoError(t, s.Close())
-	_, limitErr := Limit(bounded(t), Plain(s.Addr()), "key", time.Second)
-	layErr := Lay(bounded(t), Plain(s.Addr()), [][]any{{"SET", "key", "x"}})
-	_, _, jumpErr := JumpClock(bounded(t), s.Addr(), 0, time.Second)
-	_, deleteErr := DeletePrefix(bounded(t), s.Addr(), 0, "x")
-	_, namedErr := DeleteKeys(bounded(t), Plain(s.Addr()), []string{"x"})
+	_, limitErr := Limit(servertest.Bounded(t), Plain(s.Addr()), "key", time.Second)
+	layErr := Lay(servertest.Bounded(t), Plain(s.Addr()), [][]any{{"SET", "key", "x"}})
+	_, _, jumpErr := JumpClock(servertest.Bounded(t), s.Addr(), 0, time.Second)
+	_, deleteErr := DeletePrefix(servertest.Bounded(t), s.Addr(), 0, "x")
+	_, namedErr := DeleteKeys(servertest.Bounded(t), Plain(s.Addr()), []string{"x"})
 	for _, err := range []error{limitErr, layErr, jumpErr, deleteErr, namedErr} {
 		require.ErrorContains(t, err, "at "+s.Addr()+": unreachable")
 	}
@@ -45,7 +47,7 @@ func TestDeletePrefix(t *testing.T) {
 		require.Equal(t, []any{"mine:1"}, do(t, s, 1, "KEYS", "*"))
 		require.Equal(t, int64(1), deletePrefix(t, s, "min?:"))
 		require.Equal(t, []any{"mine"}, do(t, s, 0, "KEYS", "*"))
-		_, err := DeletePrefix(bounded(t), s.Addr(), 0, "")
+		_, err := DeletePrefix(servertest.Bounded(t), s.Addr(), 0, "")
 		require.ErrorContains(t, err, "empty prefix")
 	})
 }
@@ -61,7 +63,7 @@ func TestDeleteKeys(t *testing.T) {
 		do(t, s, 0, set...)
 		do(t, s, 0, "SET", "theirs", "x")
 		for _, want := range []int64{2*deleteBatch + 1, 0} {
-			deleted, err := DeleteKeys(bounded(t), Plain(s.Addr()), keys)
+			deleted, err := DeleteKeys(servertest.Bounded(t), Plain(s.Addr()), keys)
 			require.NoError(t, err)
 			require.Equal(t, want, deleted)
 		}
@@ -75,14 +77,14 @@ func TestDeleteKeysWithoutUnlink(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(old.Close)
 	require.NoError(t, old.Register("DEL", func(peer *miniserver.Peer, _ string, keys []string) { peer.WriteInt(len(keys)) }))
-	deleted, err := DeleteKeys(bounded(t), Plain(old.Addr().String()), []string{"one", "two"})
+	deleted, err := DeleteKeys(servertest.Bounded(t), Plain(old.Addr().String()), []string{"one", "two"})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), deleted)
 }
 
 func deletePrefix(t *testing.T, s Server, prefix string) int64 {
 	t.Helper()
-	deleted, err := DeletePrefix(bounded(t), s.Addr(), 0, prefix)
+	deleted, err := DeletePrefix(servertest.Bounded(t), s.Addr(), 0, prefix)
 	require.NoError(t, err)
 	return deleted
 }
@@ -111,11 +113,11 @@ func TestPatternIsLiteral(t *testing.T) {
 
 func TestLimit(t *testing.T) {
 	onEach(t, func(t *testing.T, s Server) {
-		limited, err := Limit(bounded(t), Plain(s.Addr()), "lock", time.Minute)
+		limited, err := Limit(servertest.Bounded(t), Plain(s.Addr()), "lock", time.Minute)
 		require.NoError(t, err)
 		require.False(t, limited, "there is nothing to limit")
 		do(t, s, 0, "SET", "lock", "a")
-		limited, err = Limit(bounded(t), Plain(s.Addr()), "lock", time.Minute)
+		limited, err = Limit(servertest.Bounded(t), Plain(s.Addr()), "lock", time.Minute)
 		require.NoError(t, err)
 		require.True(t, limited)
 		left, ok := do(t, s, 0, "PTTL", "lock").(int64)

@@ -1,55 +1,20 @@
 package server
 
 import (
-	"context"
 	"os"
 	"testing"
-	"time"
+
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
-	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
 )
 
-const role = "LOCKLAB_TEST_ROLE"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(role) == "guard" {
-		if err := process.GuardMain(os.Stdin, os.Stdout, nil); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	if os.Getenv(role) == "host" {
-		if err := HostMain(os.Stdin, os.Stdout); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	needs.SideBySide(6)
-	// As in internal/faults/network: a goroutine of toxiproxy may be left behind on a connection that died while a reply was coming in.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"),
-		goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe"))
-}
-
-func bounded(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func startGuard(t *testing.T) *process.Guard {
-	t.Helper()
-	guard, err := process.StartGuard([]string{"/usr/bin/env", role + "=guard", "GORACE=atexit_sleep_ms=0", os.Args[0]})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, guard.Close()) })
-	return guard
+	servertest.Main(m, map[string]func() error{"host": func() error { return HostMain(os.Stdin, os.Stdout) }})
 }
 
 func startEmbedded(t *testing.T) Server {
@@ -63,7 +28,7 @@ func startEmbedded(t *testing.T) Server {
 func startRedis(t *testing.T) Server {
 	t.Helper()
 	needs.Found(t, "redis", FindRedis)
-	s, err := StartRedis(bounded(t), startGuard(t), Options{Log: t.TempDir() + "/redis.log"})
+	s, err := StartRedis(servertest.Bounded(t), servertest.StartGuard(t), Options{Log: t.TempDir() + "/redis.log"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -81,8 +46,8 @@ func onEach(t *testing.T, test func(t *testing.T, s Server)) {
 func do(t *testing.T, s Server, db int, args ...any) any {
 	t.Helper()
 	var answer any
-	err := with(bounded(t), Endpoint{Addr: s.Addr(), DB: db}, func(client redisclient.Client) (err error) {
-		answer, err = client.Do(bounded(t), args...).Result()
+	err := with(servertest.Bounded(t), Endpoint{Addr: s.Addr(), DB: db}, func(client redisclient.Client) (err error) {
+		answer, err = client.Do(servertest.Bounded(t), args...).Result()
 		return err
 	})
 	if err != redis.Nil {

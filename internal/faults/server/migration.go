@@ -47,7 +47,7 @@ func (c *Cluster) migration(ctx context.Context) (m migration, err error) {
 	if m.to, err = c.otherPrimary(ctx, m.from); err != nil {
 		return m, err
 	}
-	err = patiently(ctx, m.from.addr, func(client redisclient.Client) error {
+	err = patiently(ctx, m.from.Addr(), func(client redisclient.Client) error {
 		m.slot, err = client.ClusterKeySlot(ctx, ClusterTag).Result()
 		return err
 	})
@@ -62,7 +62,7 @@ func (c *Cluster) migration(ctx context.Context) (m migration, err error) {
 
 // move moves keys that are still with the old primary.
 func (m migration) move(ctx context.Context, moves func(key string) bool) (moved, left int, err error) {
-	err = patiently(ctx, m.from.addr, func(client redisclient.Client) error {
+	err = patiently(ctx, m.from.Addr(), func(client redisclient.Client) error {
 		keys, err := client.ClusterGetKeysInSlot(ctx, int(m.slot), migrated).Result()
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (m migration) move(ctx context.Context, moves func(key string) bool) (moved
 		if moved == 0 {
 			return nil
 		}
-		return client.Do(ctx, migrateKeys(m.to.addr, keys)...).Err()
+		return client.Do(ctx, migrateKeys(m.to.Addr(), keys)...).Err()
 	})
 	return moved, left, err
 }
@@ -85,7 +85,7 @@ func (m migration) move(ctx context.Context, moves func(key string) bool) (moved
 // otherPrimary is a primary that has other slots.
 func (c *Cluster) otherPrimary(ctx context.Context, than *clusterNode) (*clusterNode, error) {
 	for _, n := range c.nodes {
-		about, err := replication(ctx, n.addr)
+		about, err := replication(ctx, n.Addr())
 		if err != nil {
 			return nil, err
 		}

@@ -192,10 +192,7 @@ func (h *PostgresHome) Start(ctx context.Context, log string) (*Postgres, error)
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	s := &Postgres{daemon: daemon{what: "PostgreSQL", guard: h.guard, dir: dir, log: log}, home: h}
-	if log == "" {
-		s.log = filepath.Join(dir, "log")
-	}
-	s.daemon.command, s.daemon.ready, s.daemon.quit, s.busy = s.run, s.isReady, s.abort, "pre-existing shared memory block"
+	s.command, s.ready, s.quit, s.busy = s.run, s.isReady, s.abort, "pre-existing shared memory block"
 	if err := s.copy(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start PostgreSQL: %w", err), h.guard.RemoveDir(dir))
 	}
@@ -218,10 +215,10 @@ func (s *Postgres) copy(ctx context.Context) error {
 
 // run is the command. Its data need not outlive the machine, so it forces nothing to the disk; they do outlive its process. So would dynamic shared memory,
 // but for that in a file of its directory.
-func (s *Postgres) run(port string) *exec.Cmd {
+func (s *Postgres) run(port string) (*exec.Cmd, error) {
 	return s.home.command(filepath.Join(s.home.bin, "postgres"), "-D", s.data(), "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=100", "-c", "shared_buffers=4MB", "-c", "max_wal_size=64MB",
-		"-c", "autovacuum=off", "-c", "log_min_messages=warning", "-c", "dynamic_shared_memory_type=mmap")
+		"-c", "autovacuum=off", "-c", "log_min_messages=warning", "-c", "dynamic_shared_memory_type=mmap"), nil
 }
 
 // abort has the server end as in a crash, without a checkpoint. It ends its processes first: they are in groups of their own, and would answer, and write
@@ -231,7 +228,7 @@ func (s *Postgres) abort(ctx context.Context) error {
 }
 
 // isReady is an error until it answers. From then on its segment of shared memory is free as soon as its last process has ended, however that ends.
-func (s *Postgres) isReady(ctx context.Context) error {
+func (s *Postgres) isReady(ctx context.Context, _ *process.Process) error {
 	err := s.answers(ctx)
 	if err == nil {
 		s.freeMemory(ctx, s.segment())
@@ -241,7 +238,7 @@ func (s *Postgres) isReady(ctx context.Context) error {
 
 // answers is an error until the server of this very directory answers.
 func (s *Postgres) answers(ctx context.Context) error {
-	return s.isThis(pgQuery(ctx, s.addr, whichPostgres))
+	return s.isThis(pgQuery(ctx, s.Addr(), whichPostgres))
 }
 
 const whichPostgres = "show data_directory"
@@ -260,7 +257,7 @@ func (s *Postgres) Questions() []Question { return []Question{s.asks} }
 func (s *Postgres) asks(ctx context.Context) (err error) {
 	conn := s.kept.Load()
 	if conn == nil {
-		if conn, err = pgDial(ctx, s.addr); err != nil {
+		if conn, err = pgDial(ctx, s.Addr()); err != nil {
 			return err
 		}
 		s.kept.Store(conn)
@@ -336,7 +333,7 @@ func (s *Postgres) freeMemory(ctx context.Context, segment string) {
 func (s *Postgres) State(ctx context.Context, key string) (history.State, error) {
 	name := "'" + strings.ReplaceAll(key, "'", "''") + "'"
 	advisory := "select pid from pg_locks where locktype = 'advisory' and granted and ((classid::bigint << 32) | objid::bigint) = hashtextextended(" + name + ", 0)"
-	rows, err := pgQuery(ctx, s.addr, advisory)
+	rows, err := pgQuery(ctx, s.Addr(), advisory)
 	if err == nil && len(rows) == 0 {
 		rows, err = s.rowLocked(ctx, name)
 	}
@@ -348,9 +345,9 @@ func (s *Postgres) State(ctx context.Context, key string) (history.State, error)
 
 // rowLocked looks for who has the row of a lock: its transaction is under way.
 func (s *Postgres) rowLocked(ctx context.Context, name string) ([][]string, error) {
-	there, err := pgQuery(ctx, s.addr, "select 1 from pg_tables where tablename = 'locks'")
+	there, err := pgQuery(ctx, s.Addr(), "select 1 from pg_tables where tablename = 'locks'")
 	if err != nil || len(there) == 0 {
 		return nil, err
 	}
-	return pgQuery(ctx, s.addr, "select l.pid from pg_locks l join locks on locks.xmax = l.transactionid where l.locktype = 'transactionid' and l.granted and locks.name = "+name)
+	return pgQuery(ctx, s.Addr(), "select l.pid from pg_locks l join locks on locks.xmax = l.transactionid where l.locktype = 'transactionid' and l.granted and locks.name = "+name)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -16,7 +18,7 @@ func TestPostgres(t *testing.T) {
 	needs.Long(t, "makes a PostgreSQL")
 	t.Parallel()
 	needs.Found(t, "postgres", FindPostgres)
-	ctx, guard := bounded(t), startGuard(t)
+	ctx, guard := servertest.Bounded(t), servertest.StartGuard(t)
 	home, err := OpenPostgres(ctx, guard)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, home.Close()) }()

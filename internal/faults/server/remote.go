@@ -4,23 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
 )
 
 // Remote is a Redis that runs at an address. The lab neither starts nor ends it.
 type Remote struct {
 	at      Endpoint
 	version string
-}
-
-// CheckAddr says whether a text can be the address of a server at all.
-func CheckAddr(addr string) error {
-	host, port, err := net.SplitHostPort(addr)
-	if _, noNumber := strconv.ParseUint(port, 10, 16); err != nil || host == "" || noNumber != nil {
-		return fmt.Errorf("redis at %q: not an address like 127.0.0.1:6379", Redact(addr))
-	}
-	return nil
 }
 
 // At returns the server at the endpoint, which must answer.

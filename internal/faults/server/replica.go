@@ -54,7 +54,7 @@ func (r *replica) close() error {
 func (r *Redis) do(ctx context.Context, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := patiently(ctx, r.addr, func(client redisclient.Client) error { return client.Do(ctx, args...).Err() })
+	err := patiently(ctx, r.Addr(), func(client redisclient.Client) error { return client.Do(ctx, args...).Err() })
 	if err != nil {
 		return fmt.Errorf("%v: %w", args, err)
 	}
@@ -69,8 +69,6 @@ func (r *Redis) listenAt(ctx context.Context, port int) (taken bool, err error) 
 
 // move has the process listen at another address of this host.
 func (r *Redis) move(ctx context.Context, addr string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	port, err := strconv.Atoi(portOf(addr))
 	if err != nil {
 		return err
@@ -78,6 +76,5 @@ func (r *Redis) move(ctx context.Context, addr string) error {
 	if err := onSamePort(ctx, func() (taken bool, err error) { return r.listenAt(ctx, port) }); err != nil {
 		return fmt.Errorf("take over the address of the primary, which Redis can since version 7: %w", err)
 	}
-	r.addr = addr
-	return r.awaitReady(ctx, r.process)
+	return r.relocate(ctx, addr)
 }

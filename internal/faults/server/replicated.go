@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/locklab/locklab/internal/faults/network"
@@ -61,8 +59,7 @@ func (r *Replicated) start(ctx context.Context, number int) (*Redis, error) {
 	options := r.options
 	options.Args, options.fate = ofReplication, r.fate
 	if number > 1 && options.Log != "" {
-		ext := filepath.Ext(options.Log)
-		options.Log = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(options.Log, ext), number, ext)
+		options.Log = numbered(options.Log, number)
 	}
 	return StartRedis(ctx, r.guard, options)
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/faults/network"
@@ -17,10 +19,10 @@ import (
 func startReplicated(t *testing.T) *Replicated {
 	t.Helper()
 	needs.Found(t, "redis", FindRedis)
-	links, err := network.Open(bounded(t), "")
+	links, err := network.Open(servertest.Bounded(t), "")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, links.Close()) })
-	s, err := StartReplicated(bounded(t), startGuard(t), links, Options{Log: t.TempDir() + "/redis.log"})
+	s, err := StartReplicated(servertest.Bounded(t), servertest.StartGuard(t), links, Options{Log: t.TempDir() + "/redis.log"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -31,30 +33,30 @@ func TestReplicaFollows(t *testing.T) {
 	s := startReplicated(t)
 	require.Regexp(t, `^redis-server \d+\.\d+\.\d+ with two replicas \(started by the lab\)$`, s.Describe())
 	do(t, s, 0, "SET", "key", "value")
-	require.NoError(t, s.caughtUp(bounded(t), replicaCount))
+	require.NoError(t, s.caughtUp(servertest.Bounded(t), replicaCount))
 	for _, one := range s.replicas {
 		require.Equal(t, "value", do(t, one, 0, "GET", "key"))
 	}
 
-	require.NoError(t, s.Save(bounded(t)))
+	require.NoError(t, s.Save(servertest.Bounded(t)))
 	do(t, s, 0, "SET", "key", "later")
 	require.Equal(t, int64(0), acknowledged(t, s), "the links are held")
 	for _, one := range s.replicas {
 		require.Equal(t, "value", do(t, one, 0, "GET", "key"))
 	}
-	require.ErrorContains(t, s.Reset(bounded(t)), "a link to one is held")
+	require.ErrorContains(t, s.Reset(servertest.Bounded(t)), "a link to one is held")
 }
 
 // TestFailOverPromotesTheReplica asserts that another process answers at the same address, each time.
 func TestFailOverPromotesTheReplica(t *testing.T) {
 	s := startReplicated(t)
-	require.ErrorContains(t, s.RestartSaved(bounded(t)), "the links to the replicas are not held")
+	require.ErrorContains(t, s.RestartSaved(servertest.Bounded(t)), "the links to the replicas are not held")
 	for range 3 {
 		addr, primary, replica := s.Addr(), s.primary, s.replicas[0].Redis
 		do(t, s, 0, "SET", "key", "replicated", "PX", 60_000)
-		require.NoError(t, s.Save(bounded(t)))
+		require.NoError(t, s.Save(servertest.Bounded(t)))
 		do(t, s, 0, "SET", "key", "lost")
-		require.NoError(t, s.RestartSaved(bounded(t)))
+		require.NoError(t, s.RestartSaved(servertest.Bounded(t)))
 
 		require.Equal(t, addr, s.Addr())
 		require.Same(t, replica, s.primary)
@@ -63,16 +65,16 @@ func TestFailOverPromotesTheReplica(t *testing.T) {
 		require.Positive(t, do(t, s, 0, "PTTL", "key"))
 		do(t, s, 0, "SET", "key", "after")
 		require.Equal(t, "after", do(t, s, 0, "GET", "key"), "it takes writes")
-		require.NoError(t, s.caughtUp(bounded(t), replicaCount))
+		require.NoError(t, s.caughtUp(servertest.Bounded(t), replicaCount))
 		require.Equal(t, "after", do(t, s.replicas[1], 0, "GET", "key"), "it has replicas of its own")
-		require.NoError(t, s.Reset(bounded(t)))
+		require.NoError(t, s.Reset(servertest.Bounded(t)))
 	}
 }
 
 // TestReplicaIsMissed asserts that the end of either process is the end of the server.
 func TestReplicaIsMissed(t *testing.T) {
 	s := startReplicated(t)
-	replica, err := os.FindProcess(s.replicas[1].process.PID())
+	replica, err := os.FindProcess(s.replicas[1].running().PID())
 	require.NoError(t, err)
 	require.NoError(t, replica.Kill())
 	<-s.Died()
@@ -82,12 +84,12 @@ func TestReplicaIsMissed(t *testing.T) {
 // acknowledged is how many replicas acknowledge a write.
 func acknowledged(t *testing.T, s Server) (count int64) {
 	t.Helper()
-	require.NoError(t, with(bounded(t), Plain(s.Addr()), func(client redisclient.Client) error {
-		if err := client.Set(bounded(t), "key", "acknowledged", 0).Err(); err != nil {
+	require.NoError(t, with(servertest.Bounded(t), Plain(s.Addr()), func(client redisclient.Client) error {
+		if err := client.Set(servertest.Bounded(t), "key", "acknowledged", 0).Err(); err != nil {
 			return err
 		}
 		var err error
-		count, err = client.Wait(bounded(t), replicaCount, 100*time.Millisecond).Result()
+		count, err = client.Wait(servertest.Bounded(t), replicaCount, 100*time.Millisecond).Result()
 		return err
 	}))
 	return count
@@ -96,14 +98,14 @@ func acknowledged(t *testing.T, s Server) (count int64) {
 // TestEitherReplicaTakesOver: one that is held back lacks what the other has acknowledged.
 func TestEitherReplicaTakesOver(t *testing.T) {
 	s := startReplicated(t)
-	require.ErrorContains(t, s.TakeOver(bounded(t), true), "no replica is held back")
+	require.ErrorContains(t, s.TakeOver(servertest.Bounded(t), true), "no replica is held back")
 	for heldBack, found := range map[bool]string{true: "before", false: "acknowledged"} {
 		do(t, s, 0, "SET", "key", "before")
-		require.NoError(t, s.HoldBack(bounded(t)))
+		require.NoError(t, s.HoldBack(servertest.Bounded(t)))
 		require.Equal(t, int64(1), acknowledged(t, s))
-		require.ErrorContains(t, s.RestartSaved(bounded(t)), "nothing is saved")
+		require.ErrorContains(t, s.RestartSaved(servertest.Bounded(t)), "nothing is saved")
 		primary := s.primary
-		require.NoError(t, s.TakeOver(bounded(t), heldBack))
+		require.NoError(t, s.TakeOver(servertest.Bounded(t), heldBack))
 		require.NotSame(t, primary, s.primary)
 		require.Equal(t, found, do(t, s, 0, "GET", "key"))
 		require.Equal(t, int64(2), acknowledged(t, s), "it has replicas of its own")
@@ -119,7 +121,7 @@ func TestSplit(t *testing.T) {
 	defer conn.Close()
 	for range 2 {
 		do(t, s, 0, "SET", "key", "before")
-		old, err := s.Split(bounded(t))
+		old, err := s.Split(servertest.Bounded(t))
 		require.NoError(t, err)
 		require.NotEqual(t, addr, old)
 		require.Equal(t, addr, s.Addr())
@@ -130,17 +132,17 @@ func TestSplit(t *testing.T) {
 		require.Equal(t, "new", do(t, s, 0, "GET", "key"))
 		require.Equal(t, int64(0), acknowledged(t, s.old), "it has no replicas any more")
 		require.Equal(t, int64(2), acknowledged(t, s))
-		_, err = s.Split(bounded(t))
+		_, err = s.Split(servertest.Bounded(t))
 		require.ErrorContains(t, err, "two primaries already")
-		require.ErrorContains(t, s.Reset(bounded(t)), "another primary")
-		require.NoError(t, s.Demote(bounded(t)))
-		_, err = ask(bounded(t), Plain(old))
+		require.ErrorContains(t, s.Reset(servertest.Bounded(t)), "another primary")
+		require.NoError(t, s.Demote(servertest.Bounded(t)))
+		_, err = ask(servertest.Bounded(t), Plain(old))
 		require.Error(t, err, "it answers nobody")
 	}
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
 	_, err = conn.Read(make([]byte, 1))
 	require.Error(t, err)
 	require.False(t, errors.Is(err, os.ErrDeadlineExceeded), "connections to the old primary break")
-	require.NoError(t, s.Demote(bounded(t)), "there is none")
-	require.NoError(t, s.Reset(bounded(t)))
+	require.NoError(t, s.Demote(servertest.Bounded(t)), "there is none")
+	require.NoError(t, s.Reset(servertest.Bounded(t)))
 }

@@ -54,7 +54,7 @@ func requireReplica(ctx context.Context, primary *Redis) error {
 	err := primary.do(ctx, "CONFIG", "SET", "min-replicas-to-write", 1, "min-replicas-max-lag", int(faults.MaxLag.Seconds()))
 	for err == nil {
 		var refuses bool
-		if refuses, err = refusesWrites(ctx, primary.addr); err == nil && !refuses {
+		if refuses, err = refusesWrites(ctx, primary.Addr()); err == nil && !refuses {
 			return nil
 		}
 		if err == nil {
@@ -77,16 +77,6 @@ func replication(ctx context.Context, addr string) (about map[string]string, err
 		return err
 	})
 	return about, err
-}
-
-// pause lets a moment pass before a server is asked again.
-func pause(ctx context.Context) error {
-	select {
-	case <-time.After(20 * time.Millisecond):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 func wrapped(what string, err error) error {

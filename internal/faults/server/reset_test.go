@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -14,7 +16,7 @@ import (
 // TestReset: data, in whatever database, scripts, subscribers and clients are gone, and what a client had still sent with them.
 func TestReset(t *testing.T) {
 	s := startRedis(t).(*Redis)
-	before := s.process.PID()
+	before := s.running().PID()
 	do(t, s, 0, "SET", "lock", "a")
 	do(t, s, 3, "SET", "other", "a")
 	const script = "return 7"
@@ -27,7 +29,7 @@ func TestReset(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	require.NoError(t, s.Reset(bounded(t)))
+	require.NoError(t, s.Reset(servertest.Bounded(t)))
 
 	for _, conn := range []net.Conn{subscriber, half} {
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
@@ -36,17 +38,17 @@ func TestReset(t *testing.T) {
 	}
 	assert.Nil(t, do(t, s, 0, "GET", "lock"))
 	assert.Nil(t, do(t, s, 3, "GET", "other"))
-	err := with(bounded(t), Plain(s.Addr()), func(client redisclient.Client) error {
-		return client.Do(bounded(t), "EVALSHA", sha, "0").Err()
+	err := with(servertest.Bounded(t), Plain(s.Addr()), func(client redisclient.Client) error {
+		return client.Do(servertest.Bounded(t), "EVALSHA", sha, "0").Err()
 	})
 	require.ErrorContains(t, err, "NOSCRIPT")
-	assert.Equal(t, before, s.process.PID())
+	assert.Equal(t, before, s.running().PID())
 }
 
 func TestResetOfAServerThatHasEnded(t *testing.T) {
 	s := startRedis(t).(*Redis)
-	require.NoError(t, s.process.Kill(bounded(t)))
-	require.ErrorContains(t, s.Reset(bounded(t)), "reset redis-server: ")
+	require.NoError(t, s.running().Kill(servertest.Bounded(t)))
+	require.ErrorContains(t, s.Reset(servertest.Bounded(t)), "reset redis-server: ")
 }
 
 func dial(t *testing.T, s Server) net.Conn {

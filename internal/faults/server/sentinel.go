@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/locklab/locklab/faults"
@@ -80,8 +78,7 @@ func (s *Sentinel) start(ctx context.Context) error {
 func (s *Sentinel) process(ctx context.Context, options Options) (*Redis, error) {
 	options.Log, options.Memory, options.fate = s.options.Log, s.options.Memory, s.fate
 	if s.started++; s.started > 1 && options.Log != "" {
-		ext := filepath.Ext(options.Log)
-		options.Log = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(options.Log, ext), s.started, ext)
+		options.Log = numbered(options.Log, s.started)
 	}
 	return StartRedis(ctx, s.guard, options)
 }
@@ -98,7 +95,7 @@ func (s *Sentinel) addNode(ctx context.Context) (err error) {
 		return err
 	}
 	s.nodes = append(s.nodes, n)
-	if n.front, err = s.network.Link(ctx, "node-"+portOf(n.addr), n.addr, nil); err != nil {
+	if n.front, err = s.network.Link(ctx, "node-"+portOf(n.Addr()), n.Addr(), nil); err != nil {
 		return err
 	}
 	host, port := announced(n.front)
@@ -114,8 +111,8 @@ func (s *Sentinel) route(ctx context.Context) error {
 		}
 		s.links++
 		var err error
-		name := fmt.Sprintf("replication-%s-%d", portOf(n.addr), s.links)
-		if n.link, err = s.network.Link(ctx, name, s.primary.addr, nil); err != nil {
+		name := fmt.Sprintf("replication-%s-%d", portOf(n.Addr()), s.links)
+		if n.link, err = s.network.Link(ctx, name, s.primary.Addr(), nil); err != nil {
 			return err
 		}
 		host, port := announced(n.link)
@@ -149,7 +146,7 @@ func (s *Sentinel) followers() []*node {
 
 // caughtUp waits until so many replicas have all that the primary has acknowledged.
 func (s *Sentinel) caughtUp(ctx context.Context, count int) error {
-	return caughtUp(ctx, s.primary.addr, count)
+	return caughtUp(ctx, s.primary.Addr(), count)
 }
 
 // Save holds the replicas' links, once they have caught up: what is written from now on does not reach them.
@@ -237,7 +234,7 @@ func (s *Sentinel) TakeOver(ctx context.Context, heldBack bool) error {
 func (s *Sentinel) failOver(ctx context.Context, may []*node, dead ...*node) error {
 	return s.timely(ctx, func(ctx context.Context) error {
 		for _, n := range dead {
-			if err := n.halt(ctx); err != nil {
+			if err := n.daemon.Stop(ctx); err != nil {
 				return err
 			}
 		}
@@ -273,7 +270,7 @@ func (s *Sentinel) Split(ctx context.Context) (string, error) {
 	if err := s.timely(ctx, s.split); err != nil {
 		return "", fmt.Errorf("split: %w", err)
 	}
-	return s.old.addr, nil
+	return s.old.Addr(), nil
 }
 
 func (s *Sentinel) split(ctx context.Context) (err error) {
@@ -325,7 +322,7 @@ func (s *Sentinel) RefusesWrites(ctx context.Context) (bool, error) {
 	if !s.strict {
 		return false, nil
 	}
-	refuses, err := refusesWrites(ctx, s.primary.addr)
+	refuses, err := refusesWrites(ctx, s.primary.Addr())
 	return refuses, wrapped("ask for its replicas", err)
 }
 
@@ -354,7 +351,7 @@ func (s *Sentinel) Reset(ctx context.Context) error {
 func (s *Sentinel) Addr() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.primary.addr
+	return s.primary.Addr()
 }
 
 // Nodes are the primary and the replicas, in an order that does not change.
@@ -363,7 +360,7 @@ func (s *Sentinel) Nodes() []Member {
 	defer s.mu.Unlock()
 	all := make([]Member, len(s.nodes))
 	for i, n := range s.nodes {
-		all[i] = Member{n.addr, n.front.Addr()}
+		all[i] = Member{n.Addr(), n.front.Addr()}
 	}
 	return all
 }
@@ -374,7 +371,7 @@ func (s *Sentinel) Guides() []Member {
 	defer s.mu.Unlock()
 	all := make([]Member, len(s.guides))
 	for i, g := range s.guides {
-		all[i] = Member{g.addr, g.front.Addr()}
+		all[i] = Member{g.Addr(), g.front.Addr()}
 	}
 	return all
 }

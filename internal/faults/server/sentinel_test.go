@@ -3,6 +3,8 @@ package server
 import (
 	"testing"
 
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/faults/network"
@@ -12,10 +14,10 @@ import (
 func startSentinel(t *testing.T) *Sentinel {
 	t.Helper()
 	needs.Found(t, "redis", FindRedis)
-	links, err := network.Open(bounded(t), "")
+	links, err := network.Open(servertest.Bounded(t), "")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, links.Close()) })
-	s, err := StartSentinel(bounded(t), startGuard(t), links, Options{Log: t.TempDir() + "/redis.log"})
+	s, err := StartSentinel(servertest.Bounded(t), servertest.StartGuard(t), links, Options{Log: t.TempDir() + "/redis.log"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -27,15 +29,15 @@ func TestSentinelsFailOver(t *testing.T) {
 	t.Parallel()
 	s := startSentinel(t)
 	require.Regexp(t, `^redis-server \d+\.\d+\.\d+ with two replicas and three Sentinels \(started by the lab\)$`, s.Describe())
-	require.ErrorContains(t, s.RestartSaved(bounded(t)), "the links to the replicas are not held")
+	require.ErrorContains(t, s.RestartSaved(servertest.Bounded(t)), "the links to the replicas are not held")
 	nodes, guides := s.Nodes(), s.Guides()
 	for range 2 {
 		old := s.primary
 		do(t, s, 0, "SET", "key", "replicated", "PX", 60_000)
-		require.NoError(t, s.Save(bounded(t)))
+		require.NoError(t, s.Save(servertest.Bounded(t)))
 		do(t, s, 0, "SET", "key", "lost")
-		require.ErrorContains(t, s.Reset(bounded(t)), "a link to one is held")
-		require.NoError(t, s.RestartSaved(bounded(t)))
+		require.ErrorContains(t, s.Reset(servertest.Bounded(t)), "a link to one is held")
+		require.NoError(t, s.RestartSaved(servertest.Bounded(t)))
 
 		require.NotSame(t, old, s.primary)
 		require.Equal(t, nodes, s.Nodes())
@@ -44,7 +46,7 @@ func TestSentinelsFailOver(t *testing.T) {
 		require.Positive(t, do(t, s, 0, "PTTL", "key"))
 		require.Equal(t, int64(2), acknowledged(t, s), "it takes writes, and has two replicas")
 		require.Equal(t, "acknowledged", do(t, old, 0, "GET", "key"), "the old primary follows")
-		require.NoError(t, s.Reset(bounded(t)))
+		require.NoError(t, s.Reset(servertest.Bounded(t)))
 	}
 }
 
@@ -53,14 +55,14 @@ func TestSentinelsChoose(t *testing.T) {
 	needs.Long(t, "waits for sentinels to agree")
 	t.Parallel()
 	s := startSentinel(t)
-	require.ErrorContains(t, s.TakeOver(bounded(t), true), "no replica is held back")
+	require.ErrorContains(t, s.TakeOver(servertest.Bounded(t), true), "no replica is held back")
 	for heldBack, found := range map[bool]string{true: "before", false: "acknowledged"} {
 		do(t, s, 0, "SET", "key", "before")
-		require.NoError(t, s.HoldBack(bounded(t)))
+		require.NoError(t, s.HoldBack(servertest.Bounded(t)))
 		require.Equal(t, int64(1), acknowledged(t, s))
-		require.ErrorContains(t, s.RestartSaved(bounded(t)), "nothing is saved")
+		require.ErrorContains(t, s.RestartSaved(servertest.Bounded(t)), "nothing is saved")
 		primary := s.primary
-		require.NoError(t, s.TakeOver(bounded(t), heldBack))
+		require.NoError(t, s.TakeOver(servertest.Bounded(t), heldBack))
 		require.NotSame(t, primary, s.primary)
 		require.Equal(t, found, do(t, s, 0, "GET", "key"))
 		require.Equal(t, int64(2), acknowledged(t, s))
@@ -75,9 +77,9 @@ func TestSentinelsOfASplit(t *testing.T) {
 	for range 2 {
 		do(t, s, 0, "SET", "key", "before")
 		primary := s.primary
-		addr, err := s.Split(bounded(t))
+		addr, err := s.Split(servertest.Bounded(t))
 		require.NoError(t, err)
-		require.Equal(t, primary.addr, addr)
+		require.Equal(t, primary.Addr(), addr)
 		require.NotEqual(t, addr, s.Addr())
 		require.Equal(t, "before", do(t, s, 0, "GET", "key"))
 		require.Equal(t, int64(0), acknowledged(t, primary), "it has no replicas any more")
@@ -85,13 +87,13 @@ func TestSentinelsOfASplit(t *testing.T) {
 		do(t, s, 0, "SET", "key", "new")
 		do(t, primary, 0, "SET", "key", "old")
 		require.Equal(t, "new", do(t, s, 0, "GET", "key"))
-		require.ErrorContains(t, s.Save(bounded(t)), "two primaries")
-		require.ErrorContains(t, s.Reset(bounded(t)), "another primary")
-		require.NoError(t, s.Demote(bounded(t)))
+		require.ErrorContains(t, s.Save(servertest.Bounded(t)), "two primaries")
+		require.ErrorContains(t, s.Reset(servertest.Bounded(t)), "another primary")
+		require.NoError(t, s.Demote(servertest.Bounded(t)))
 		require.Equal(t, "new", do(t, primary, 0, "GET", "key"))
 		require.Equal(t, int64(2), acknowledged(t, s))
-		require.NoError(t, s.Demote(bounded(t)), "there is none")
-		require.NoError(t, s.Reset(bounded(t)))
+		require.NoError(t, s.Demote(servertest.Bounded(t)), "there is none")
+		require.NoError(t, s.Reset(servertest.Bounded(t)))
 	}
 }
 
@@ -101,12 +103,12 @@ func TestARestartIsNoFailOver(t *testing.T) {
 	s := startSentinel(t)
 	addr := s.Addr()
 	do(t, s, 0, "SET", "key", "value")
-	require.NoError(t, s.RestartEmpty(bounded(t)))
+	require.NoError(t, s.RestartEmpty(servertest.Bounded(t)))
 	require.Equal(t, addr, s.Addr())
 	require.Nil(t, do(t, s, 0, "GET", "key"))
-	require.NoError(t, s.RequireReplica(bounded(t)))
-	refuses, err := s.RefusesWrites(bounded(t))
+	require.NoError(t, s.RequireReplica(servertest.Bounded(t)))
+	refuses, err := s.RefusesWrites(servertest.Bounded(t))
 	require.NoError(t, err)
 	require.False(t, refuses)
-	require.ErrorContains(t, s.Reset(bounded(t)), "it requires one")
+	require.ErrorContains(t, s.Reset(servertest.Bounded(t)), "it requires one")
 }

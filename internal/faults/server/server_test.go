@@ -3,23 +3,18 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/internal/faults/network"
 	"github.com/locklab/locklab/internal/needs"
 )
 
@@ -30,7 +25,7 @@ func TestDescribe(t *testing.T) {
 	_, version, err := FindRedis()
 	require.NoError(t, err)
 	require.Contains(t, s.Describe(), version)
-	at, err := At(bounded(t), Plain(s.Addr()))
+	at, err := At(servertest.Bounded(t), Plain(s.Addr()))
 	require.NoError(t, err)
 	require.Equal(t, "redis "+version+" at "+s.Addr(), at.Describe())
 	require.Equal(t, s.Addr(), at.Addr())
@@ -69,7 +64,7 @@ func TestRestartEmpty(t *testing.T) {
 		do(t, s, 3, "SET", "key", "value")
 		sha := do(t, s, 0, "SCRIPT", "LOAD", "return 1")
 		for range 3 {
-			require.NoError(t, s.(Restarter).RestartEmpty(bounded(t)))
+			require.NoError(t, s.(Restarter).RestartEmpty(servertest.Bounded(t)))
 			require.Equal(t, addr, s.Addr())
 			require.Nil(t, do(t, s, 0, "GET", "key"))
 			require.Nil(t, do(t, s, 3, "GET", "key"))
@@ -83,7 +78,7 @@ func TestRestartEmpty(t *testing.T) {
 
 		require.NoError(t, s.Close())
 		require.NoError(t, s.Close())
-		require.ErrorContains(t, s.(Restarter).RestartEmpty(bounded(t)), "it is closed")
+		require.ErrorContains(t, s.(Restarter).RestartEmpty(servertest.Bounded(t)), "it is closed")
 		_, err = net.Dial("tcp", addr)
 		require.Error(t, err, "nobody listens after Close")
 	})
@@ -92,18 +87,18 @@ func TestRestartEmpty(t *testing.T) {
 func TestRestartSaved(t *testing.T) {
 	onEach(t, func(t *testing.T, s Server) {
 		saver := s.(Saver)
-		require.ErrorContains(t, saver.RestartSaved(bounded(t)), "nothing is saved")
+		require.ErrorContains(t, saver.RestartSaved(servertest.Bounded(t)), "nothing is saved")
 		do(t, s, 0, "SET", "lock", "before", "PX", 60_000)
 		do(t, s, 0, "HSET", "counts", "C1", 2)
 		do(t, s, 0, "SET", "short", "x", "PX", 50)
 		sha := do(t, s, 0, "SCRIPT", "LOAD", "return 1")
-		require.NoError(t, saver.Save(bounded(t)))
+		require.NoError(t, saver.Save(servertest.Bounded(t)))
 		do(t, s, 0, "SET", "lock", "after")
 		do(t, s, 0, "SET", "other", "after")
 		do(t, s, 0, "DEL", "counts")
 		require.Eventually(t, func() bool { return do(t, s, 0, "GET", "short") == nil }, 10*time.Second, 2*time.Millisecond)
 
-		require.NoError(t, saver.RestartSaved(bounded(t)))
+		require.NoError(t, saver.RestartSaved(servertest.Bounded(t)))
 		require.Equal(t, "before", do(t, s, 0, "GET", "lock"))
 		require.Equal(t, "2", do(t, s, 0, "HGET", "counts", "C1"))
 		require.Nil(t, do(t, s, 0, "GET", "other"))
@@ -112,64 +107,63 @@ func TestRestartSaved(t *testing.T) {
 		require.True(t, left > 40_000 && left < 60_000, left)
 		require.Equal(t, []any{int64(0)}, do(t, s, 0, "SCRIPT", "EXISTS", sha))
 
-		require.ErrorContains(t, saver.RestartSaved(bounded(t)), "nothing is saved")
-		require.NoError(t, saver.Save(bounded(t)))
-		require.NoError(t, s.(Restarter).RestartEmpty(bounded(t)))
+		require.ErrorContains(t, saver.RestartSaved(servertest.Bounded(t)), "nothing is saved")
+		require.NoError(t, saver.Save(servertest.Bounded(t)))
+		require.NoError(t, s.(Restarter).RestartEmpty(servertest.Bounded(t)))
 		require.Nil(t, do(t, s, 0, "GET", "lock"))
-		require.ErrorContains(t, saver.RestartSaved(bounded(t)), "nothing is saved")
+		require.ErrorContains(t, saver.RestartSaved(servertest.Bounded(t)), "nothing is saved")
 	})
 }
 
 func TestDownForAWhile(t *testing.T) {
 	onEach(t, func(t *testing.T, s Server) {
 		stopper := s.(Stopper)
-		require.ErrorContains(t, stopper.StartAgain(bounded(t)), "it is not down")
+		require.ErrorContains(t, stopper.StartAgain(servertest.Bounded(t)), "it is not down")
 		for range 2 {
 			do(t, s, 0, "SET", "lock", "token", "PX", 60_000)
 			do(t, s, 0, "SET", "short", "x", "PX", 30)
 			sha := do(t, s, 0, "SCRIPT", "LOAD", "return 1")
-			require.NoError(t, stopper.Stop(bounded(t)))
-			_, err := ask(bounded(t), Plain(s.Addr()))
+			require.NoError(t, stopper.Stop(servertest.Bounded(t)))
+			_, err := ask(servertest.Bounded(t), Plain(s.Addr()))
 			require.Error(t, err, "nobody answers")
 			_, err = net.Listen("tcp", s.Addr())
 			require.Error(t, err, "the port is kept")
-			require.Error(t, stopper.Stop(bounded(t)), "it is down")
-			require.Error(t, s.(Restarter).RestartEmpty(bounded(t)))
+			require.Error(t, stopper.Stop(servertest.Bounded(t)), "it is down")
+			require.Error(t, s.(Restarter).RestartEmpty(servertest.Bounded(t)))
 			if resetter, ok := s.(Resetter); ok {
-				require.Error(t, resetter.Reset(bounded(t)))
+				require.Error(t, resetter.Reset(servertest.Bounded(t)))
 			}
 
-			require.NoError(t, stopper.StartAgain(bounded(t)))
+			require.NoError(t, stopper.StartAgain(servertest.Bounded(t)))
 			require.Equal(t, "token", do(t, s, 0, "GET", "lock"))
 			require.Positive(t, do(t, s, 0, "PTTL", "lock"))
 			require.Equal(t, []any{int64(0)}, do(t, s, 0, "SCRIPT", "EXISTS", sha))
 			require.Eventually(t, func() bool { return do(t, s, 0, "GET", "short") == nil }, 10*time.Second, 2*time.Millisecond)
 		}
-		require.NoError(t, stopper.Stop(bounded(t)))
+		require.NoError(t, stopper.Stop(servertest.Bounded(t)))
 		require.NoError(t, s.Close(), "a server that is down can be closed")
-		require.Error(t, stopper.StartAgain(bounded(t)))
+		require.Error(t, stopper.StartAgain(servertest.Bounded(t)))
 	})
 }
 
 // TestTakenPortIsKnown: a server without a log of its own also says why it has ended, so that another port is tried.
 func TestTakenPortIsKnown(t *testing.T) {
 	needs.Found(t, "redis", FindRedis)
-	guard := startGuard(t)
-	ctx := bounded(t)
+	guard := servertest.StartGuard(t)
+	ctx := servertest.Bounded(t)
 	first, err := StartRedis(ctx, guard, Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, first.Close()) })
 	second := newRedis(guard, first.path, t.TempDir(), Options{})
-	second.addr = first.Addr()
-	taken, err := second.start(ctx)
+	taken, err := second.startAt(ctx, first.Addr())
 	require.ErrorContains(t, err, "Address already in use")
 	require.True(t, taken)
 }
 
 func TestManyAtOnce(t *testing.T) {
 	needs.Found(t, "redis", FindRedis)
-	guard := startGuard(t)
-	ctx := bounded(t)
+	guard := servertest.StartGuard(t)
+	ctx := servertest.Bounded(t)
 	errs := make([]error, 16)
 	var wg sync.WaitGroup
 	for i := range errs {
@@ -189,7 +183,7 @@ func TestRedisLeavesItsLogAndNoDirectory(t *testing.T) {
 	needs.Found(t, "redis", FindRedis)
 	log := filepath.Join(t.TempDir(), "redis.log")
 	require.NoError(t, os.WriteFile(log, []byte("before\n"), 0o600))
-	s, err := StartRedis(bounded(t), startGuard(t), Options{Log: log})
+	s, err := StartRedis(servertest.Bounded(t), servertest.StartGuard(t), Options{Log: log})
 	require.NoError(t, err)
 	require.DirExists(t, s.dir)
 	require.NoError(t, s.Close())
@@ -202,8 +196,8 @@ func TestRedisLeavesItsLogAndNoDirectory(t *testing.T) {
 
 func TestRedisThatCannotStart(t *testing.T) {
 	needs.Found(t, "redis", FindRedis)
-	guard := startGuard(t)
-	_, err := StartRedis(bounded(t), guard, Options{Log: "/no/such/directory/log"})
+	guard := servertest.StartGuard(t)
+	_, err := StartRedis(servertest.Bounded(t), guard, Options{Log: "/no/such/directory/log"})
 	require.ErrorContains(t, err, "/no/such/directory/log")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -215,13 +209,13 @@ func TestRedisThatCannotStart(t *testing.T) {
 	bin := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(bin, binary), []byte("#!/bin/sh\necho out of luck\nexit 3\n"), 0o700))
 	t.Setenv("PATH", bin)
-	_, err = StartRedis(bounded(t), guard, Options{Log: filepath.Join(bin, "log")})
+	_, err = StartRedis(servertest.Bounded(t), guard, Options{Log: filepath.Join(bin, "log")})
 	require.ErrorContains(t, err, "it ended at once: exit status 3\nout of luck")
 	_, _, err = FindRedis()
 	require.ErrorContains(t, err, "--version")
 
 	t.Setenv("PATH", t.TempDir())
-	_, err = StartRedis(bounded(t), guard, Options{})
+	_, err = StartRedis(servertest.Bounded(t), guard, Options{})
 	require.ErrorContains(t, err, "executable file not found")
 	_, _, err = FindRedis()
 	require.ErrorContains(t, err, "executable file not found")
@@ -230,29 +224,15 @@ func TestRedisThatCannotStart(t *testing.T) {
 func TestTakenPort(t *testing.T) {
 	needs.Found(t, "redis", FindRedis)
 	taken := startEmbedded(t)
-	_, port, err := net.SplitHostPort(taken.Addr())
-	require.NoError(t, err)
-	guard := startGuard(t)
-	r := &Redis{guard: guard, path: binary, dir: t.TempDir(), log: filepath.Join(t.TempDir(), "log"), addr: "127.0.0.1:" + port}
-	isTaken, err := r.start(bounded(t))
+	guard := servertest.StartGuard(t)
+	r := newRedis(guard, binary, t.TempDir(), Options{Log: filepath.Join(t.TempDir(), "log")})
+	isTaken, err := r.startAt(servertest.Bounded(t), taken.Addr())
 	require.True(t, isTaken)
 	require.ErrorContains(t, err, "Address already in use")
 	e := &Embedded{addr: taken.Addr()}
 	isTaken, err = e.listen(newMiniredis())
 	require.True(t, isTaken)
 	require.ErrorContains(t, err, "address already in use")
-
-	tries := 0
-	err = onFreePort(func(int) (bool, error) { tries++; return true, errors.New("in use") })
-	require.EqualError(t, err, fmt.Sprintf("no port is free, the last of %d tried: in use", portTries))
-	require.Equal(t, portTries, tries)
-	err = onSamePort(bounded(t), func() (bool, error) { tries--; return tries > 0, errors.New("other") })
-	require.EqualError(t, err, "other")
-	require.Zero(t, tries)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	err = onSamePort(ctx, func() (bool, error) { return true, errors.New("in use") })
-	require.EqualError(t, err, "its port is taken: in use")
 }
 
 func TestAtErrors(t *testing.T) {
@@ -268,7 +248,7 @@ func TestAtErrors(t *testing.T) {
 		"never speaks": {"silence", "does not answer like a Redis"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx := bounded(t)
+			ctx := servertest.Bounded(t)
 			if test.answer == "silence" {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, 100*time.Millisecond)
@@ -321,7 +301,7 @@ func answering(t *testing.T, answer string) string {
 
 func TestAtAServerThatDoesNotSayItsVersion(t *testing.T) {
 	s := startEmbedded(t)
-	at, err := At(bounded(t), Plain(s.Addr()))
+	at, err := At(servertest.Bounded(t), Plain(s.Addr()))
 	require.NoError(t, err)
 	require.Equal(t, "redis of unknown version at "+s.Addr(), at.Describe())
 }
@@ -332,45 +312,4 @@ func BenchmarkStartEmbedded(b *testing.B) {
 		require.NoError(b, err)
 		require.NoError(b, s.Close())
 	}
-}
-
-func TestPortsLieBelowTheEphemeralOnes(t *testing.T) {
-	for range 100 {
-		require.NoError(t, onFreePort(func(port int) (bool, error) {
-			require.True(t, port >= 10_000 && port < 20_000, strconv.Itoa(port))
-			return false, nil
-		}))
-	}
-}
-
-// A port at which a server will listen later is nobody else's, nor one at which a server is being started.
-func TestAReservedPortIsNotGivenAway(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("no port can be reserved here")
-	}
-	reserved := func(port int) bool {
-		release, err := network.Reserve(loopback, port)
-		if err == nil {
-			release()
-		}
-		return errors.Is(err, syscall.EADDRINUSE)
-	}
-	var p keeperPeer
-	addr, err := p.reserve()
-	require.NoError(t, err)
-	port := netip.MustParseAddrPort(addr).Port()
-	assert.True(t, reserved(int(port)))
-	listener, err := net.Listen("tcp", addr) // the server itself can
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	p.reserved[0]()
-	assert.False(t, reserved(int(port)))
-
-	var started int
-	require.NoError(t, onFreePort(func(port int) (bool, error) {
-		started = port
-		assert.True(t, reserved(port))
-		return false, nil
-	}))
-	assert.False(t, reserved(started))
 }

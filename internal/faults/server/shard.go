@@ -25,9 +25,9 @@ func (s *Shard) Addr() string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if n, err := s.c.primary(ctx, s.tag); err == nil {
-		return n.addr
+		return n.Addr()
 	}
-	return s.c.nodes[0].addr // whoever asks there learns what is wrong
+	return s.c.nodes[0].Addr() // whoever asks there learns what is wrong
 }
 
 // Save holds the replication of the primary, once its replica has caught up: what is written from now on does not reach it.
@@ -52,11 +52,11 @@ func (s *Shard) save(ctx context.Context) error {
 		return err
 	}
 	for {
-		has, err := replication(ctx, primary.addr)
+		has, err := replication(ctx, primary.Addr())
 		if err != nil {
 			return err
 		}
-		got, err := replication(ctx, replica.addr)
+		got, err := replication(ctx, replica.Addr())
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (s *Shard) failOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := old.halt(ctx); err != nil {
+	if err := old.daemon.Stop(ctx); err != nil {
 		return err
 	}
 	if err := next.do(ctx, "CLUSTER", "FAILOVER", "TAKEOVER"); err != nil {

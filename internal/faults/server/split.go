@@ -61,9 +61,9 @@ func (r *Redis) giveWay(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("leave its address: %w", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.addr = addr
+	if err := r.relocate(ctx, addr); err != nil {
+		return fmt.Errorf("leave its address: %w", err)
+	}
 	return patiently(ctx, addr, func(client redisclient.Client) error {
 		for _, kind := range []string{"normal", "pubsub"} {
 			if err := client.Do(ctx, "CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes").Err(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -33,9 +35,9 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := startRedis(t)
 			test.prepare(t, s)
-			remote, err := At(bounded(t), Plain(s.Addr()))
+			remote, err := At(servertest.Bounded(t), Plain(s.Addr()))
 			if err == nil {
-				err = remote.Try(bounded(t), "locklab:trial", []string{"EVAL"})
+				err = remote.Try(servertest.Bounded(t), "locklab:trial", []string{"EVAL"})
 			}
 			if test.why == "" {
 				require.NoError(t, err)

@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/locklab/locklab/internal/faults/process"
@@ -89,16 +88,8 @@ func versionIn(dir, jar string) string {
 
 // ZooKeeper is a ZooKeeper server that the lab has started. Its methods may be called by several goroutines at once.
 type ZooKeeper struct {
-	guard *process.Guard
-	found installation
-	dir   string
-	log   string
-	addr  string
-	*fate
-
-	mu      sync.Mutex
-	process *process.Process
-	closed  bool
+	process *daemon
+	found   installation
 }
 
 // tick is ZooKeeper's unit of time: a session ends at most so much after its time-out.
@@ -115,23 +106,32 @@ func StartZooKeeper(ctx context.Context, guard *process.Guard, log string) (*Zoo
 	if err != nil {
 		return nil, fmt.Errorf("start ZooKeeper: %w", err)
 	}
-	z := &ZooKeeper{guard: guard, found: found, dir: dir, log: log, fate: newFate()}
-	if z.log == "" {
-		z.log = filepath.Join(dir, "log")
-	}
-	err = onFreePort(func(port int) (bool, error) {
-		z.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		return z.start(ctx, port)
-	})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start ZooKeeper: %w", err), guard.RemoveDir(dir))
+	z := newZooKeeper(found, guard, dir, log)
+	if err := z.process.open(ctx); err != nil {
+		return nil, err
 	}
 	return z, nil
 }
 
-// settings are the server's. The lab's own is for no one else, and may lose its data with its machine: it need not force them to the disk.
-func (z *ZooKeeper) settings(port int) string {
-	return strings.Join(keeperSettings(filepath.Join(z.dir, "data"), strconv.Itoa(port)), "\n") + "\n"
+func newZooKeeper(found installation, guard *process.Guard, dir, log string) *ZooKeeper {
+	z := &ZooKeeper{found: found}
+	z.process = &daemon{what: "ZooKeeper", guard: guard, dir: dir, log: log, command: z.command, ready: z.answers}
+	return z
+}
+
+// command runs the server.
+func (z *ZooKeeper) command(port string) (*exec.Cmd, error) {
+	dir := z.process.dir
+	return z.found.command(dir, keeperSettings(filepath.Join(dir, "data"), port), "-Xmx128m")
+}
+
+// answers is an error until this very process answers: another may listen at its address.
+func (z *ZooKeeper) answers(ctx context.Context, _ *process.Process) error {
+	about, err := fourLetters(ctx, z.process.Addr(), "conf")
+	if err == nil && !strings.Contains(about, z.process.dir) {
+		err = errors.New("another ZooKeeper answers")
+	}
+	return err
 }
 
 // keeperSettings are those of each of the lab's ZooKeeper servers.
@@ -149,63 +149,18 @@ func keeperSettings(data, port string) []string {
 	}
 }
 
-// start starts the process and waits until it answers. After an error no process is left.
-func (z *ZooKeeper) start(ctx context.Context, port int) (taken bool, err error) {
-	config := filepath.Join(z.dir, "zoo.cfg")
-	if err := os.WriteFile(config, []byte(z.settings(port)), 0o600); err != nil {
-		return false, err
+// command runs a server in a directory with settings and options of Java. The lab's own is for no one else, and may lose its data with its machine: it
+// need not force them to the disk.
+func (i installation) command(dir string, settings []string, options ...string) (*exec.Cmd, error) {
+	config := filepath.Join(dir, "zoo.cfg")
+	if err := os.WriteFile(config, []byte(strings.Join(settings, "\n")+"\n"), 0o600); err != nil {
+		return nil, err
 	}
-	log, err := os.OpenFile(z.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return false, err
-	}
-	defer log.Close()
-	from, err := log.Seek(0, io.SeekEnd)
-	if err != nil {
-		return false, err
-	}
-	cmd := z.found.command(z.dir, config, "-Xmx128m")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = z.dir, log, log
-	p, err := z.guard.Start(cmd)
-	if err != nil {
-		return false, err
-	}
-	if err := z.awaitReady(ctx, p); err != nil {
-		_ = p.Kill(context.WithoutCancel(ctx))
-		taken := strings.Contains(logged(z.log, from), "Address already in use") // above the trace of the call stack
-		return taken, fmt.Errorf("%w%s", err, lastLines(z.log, from))
-	}
-	z.process = p
-	go z.watch(p)
-	return false, nil
-}
-
-// command runs a server with a configuration and options of Java.
-func (i installation) command(dir, config string, options ...string) *exec.Cmd {
 	args := append(options, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.io.tmpdir="+dir,
 		"-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=64", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 		"-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
 		"-cp", i.classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config)
-	return exec.Command(i.java, args...)
-}
-
-// awaitReady asks until this very process answers: another may listen at its address.
-func (z *ZooKeeper) awaitReady(ctx context.Context, p *process.Process) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	for {
-		about, err := fourLetters(ctx, z.addr, "conf")
-		if err == nil && strings.Contains(about, z.dir) {
-			return nil
-		}
-		select {
-		case <-p.Done():
-			return fmt.Errorf("it ended at once: %s", p.State())
-		case <-ctx.Done():
-			return fmt.Errorf("it does not answer: %w", errors.Join(context.Cause(ctx), err))
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	return exec.Command(i.java, args...), nil
 }
 
 // fourLettersTime bounds one try: a server that is still starting may answer with an exception in its log only, and leave the connection open.
@@ -237,36 +192,21 @@ func keeperQuestion(addr string) Question {
 }
 
 // Questions are one.
-func (z *ZooKeeper) Questions() []Question { return []Question{keeperQuestion(z.addr)} }
-
-// watch notices that the process ends against the lab's will.
-func (z *ZooKeeper) watch(p *process.Process) {
-	<-p.Done()
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	if !z.closed {
-		z.meet(p.State())
-	}
-}
+func (z *ZooKeeper) Questions() []Question { return []Question{keeperQuestion(z.Addr())} }
 
 // Addr is where it listens.
-func (z *ZooKeeper) Addr() string { return z.addr }
+func (z *ZooKeeper) Addr() string { return z.process.Addr() }
 
 // Describe says what it is, with its version.
 func (z *ZooKeeper) Describe() string {
 	return "ZooKeeper " + z.found.version + " (started by the lab)"
 }
 
+// Died is closed when its process has ended against the lab's will.
+func (z *ZooKeeper) Died() <-chan struct{} { return z.process.Died() }
+
+// End says how it ended, once Died is closed.
+func (z *ZooKeeper) End() string { return z.process.End() }
+
 // Close kills the process and removes its directory. Later calls do nothing.
-func (z *ZooKeeper) Close() error {
-	z.mu.Lock()
-	closed := z.closed
-	z.closed = true
-	z.mu.Unlock()
-	if closed {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return errors.Join(z.process.Kill(ctx), z.guard.RemoveDir(z.dir))
-}
+func (z *ZooKeeper) Close() error { return z.process.Close() }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/locklab/locklab/internal/faults/server/servertest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -24,8 +26,8 @@ func TestZooKeeperOnATakenPort(t *testing.T) {
 	defer other.Close()
 	found, err := findZooKeeper(jarDir)
 	require.NoError(t, err)
-	z := &ZooKeeper{guard: startGuard(t), found: found, dir: t.TempDir(), log: filepath.Join(t.TempDir(), "log"), addr: other.Addr().String(), fate: newFate()}
-	isTaken, err := z.start(bounded(t), other.Addr().(*net.TCPAddr).Port)
+	z := newZooKeeper(found, servertest.StartGuard(t), t.TempDir(), filepath.Join(t.TempDir(), "log"))
+	isTaken, err := z.process.startAt(servertest.Bounded(t), other.Addr().String())
 	require.Error(t, err)
 	require.True(t, isTaken, err)
 }
@@ -33,7 +35,7 @@ func TestZooKeeperOnATakenPort(t *testing.T) {
 func TestZooKeeper(t *testing.T) {
 	t.Parallel()
 	needs.Found(t, "zookeeper", FindZooKeeper)
-	ctx, guard := bounded(t), startGuard(t)
+	ctx, guard := servertest.Bounded(t), servertest.StartGuard(t)
 	z, err := StartZooKeeper(ctx, guard, filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, z.Close()) }()
@@ -76,14 +78,14 @@ func TestZooKeeper(t *testing.T) {
 		t.Fatal("it has died:", z.End())
 	default:
 	}
-	require.NoError(t, z.process.Kill(ctx))
+	require.NoError(t, z.process.running().Kill(ctx))
 	select {
 	case <-z.Died():
 		assert.Contains(t, z.End(), "killed")
 	case <-ctx.Done():
 		t.Fatal("its end was not noticed")
 	}
-	dir := z.dir
+	dir := z.process.dir
 	require.NoError(t, z.Close())
 	require.NoDirExists(t, dir)
 }

@@ -6,14 +6,6 @@ import (
 	"net"
 )
 
-// Stopper is a server that can be down for a while.
-type Stopper interface {
-	// Stop ends the server. It keeps its data, as a server does that syncs every write to disk. Connections to it break.
-	Stop(ctx context.Context) error
-	// StartAgain starts it at the same address, with the data that it had. For these time has gone on.
-	StartAgain(ctx context.Context) error
-}
-
 var (
 	errNotDown = errors.New("it is not down")
 	errDown    = errors.New("it is down")
