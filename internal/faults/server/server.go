@@ -1,8 +1,7 @@
-// Package server runs the servers under test: an embedded Redis, processes of redis-server, ZooKeeper, etcd and PostgreSQL, or a Redis at an address. It
-// also reads, writes and deletes keys on the lab's behalf, and moves the servers' clocks.
+// Package server says what a kind of server can do: be restarted, saved, promoted, asked, reset. Each kind has a folder below; a kind that cannot do
+// something lacks the methods.
 //
-// It owns their start, restart and reset. On a server that the lab did not start it must touch only the keys below a prefix. It must not
-// know scripts or locks.
+// It owns these words. It must not know a kind of server, a script or a lock.
 package server
 
 import (
@@ -117,11 +116,11 @@ type Member struct {
 	Announced string // how the others know it, and name it to clients
 }
 
-// switchTime bounds a failover. A vote may be split, and then comes another one after two times giveUp.
-const switchTime = 30 * time.Second
+// SwitchTime bounds a failover. A vote may be split, and then comes another one after two times giveUp.
+const SwitchTime = 30 * time.Second
 
 // ErrChoice is the error of a failover in which the Sentinels have promoted another replica than a script needs: to them that one looked worse.
 var ErrChoice = errors.New("the Sentinels have promoted another replica than the script needs")
 
 // ErrSlow is the error of a failover that takes too long, on a busy machine.
-var ErrSlow = fmt.Errorf("the servers do not fail over within %v", switchTime)
+var ErrSlow = fmt.Errorf("the servers do not fail over within %v", SwitchTime)

@@ -13,7 +13,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/network"
 	"github.com/locklab/locklab/internal/faults/resp"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
@@ -27,11 +27,11 @@ type cell struct {
 	world   *World
 	subject play.Subject
 	dir     string
-	prefix  string          // of every key of this cell
-	keys    *keys           // on the lock server at an address; nil: the servers are the lab's own
-	before  server.Identity // of the server at an address
-	storm   *stormRunner    // runs instead of the script's steps; nil: none
-	greets  bool            // the client only says hello
+	prefix  string         // of every key of this cell
+	keys    *keys          // on the lock server at an address; nil: the servers are the lab's own
+	before  redis.Identity // of the server at an address
+	storm   *stormRunner   // runs instead of the script's steps; nil: none
+	greets  bool           // the client only says hello
 	store   *store
 	own     *isolation // nil: the cell shares servers
 	mortals []mortality

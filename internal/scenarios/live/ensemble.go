@@ -6,7 +6,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -17,7 +17,7 @@ func (w *World) ownEnsemble(ctx context.Context) (*spare, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := server.StartEnsemble(ctx, w.guard, w.replicas, log)
+	e, err := zookeeper.StartEnsemble(ctx, w.guard, w.replicas, log)
 	if err != nil {
 		return nil, err // e is a nil pointer, and as a Server would not be nil
 	}
@@ -25,11 +25,11 @@ func (w *World) ownEnsemble(ctx context.Context) (*spare, error) {
 }
 
 // ensemble is the ensemble of the cell's locks, if the lock server is one.
-func (c *cell) ensemble() (*server.Ensemble, bool) {
+func (c *cell) ensemble() (*zookeeper.Ensemble, bool) {
 	if len(c.servers) == 0 {
 		return nil, false
 	}
-	e, is := c.servers[0].Server.(*server.Ensemble)
+	e, is := c.servers[0].Server.(*zookeeper.Ensemble)
 	return e, is
 }
 

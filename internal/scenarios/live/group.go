@@ -11,6 +11,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker/protocol"
@@ -46,7 +47,7 @@ func (w *World) startResource(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := server.StartRedis(ctx, w.guard, server.Options{Log: log})
+	s, err := redis.Start(ctx, w.guard, redis.Options{Log: log})
 	if err != nil {
 		return err
 	}
@@ -177,13 +178,13 @@ func (s *lockServer) address(links []*lockLink) string {
 		return s.scheme() + links[0].Addr()
 	}
 	if s.cell.world.cfg.Server == Cluster {
-		addr := protocol.ClusterAddr{Tag: cmp.Or(s.tag, server.ClusterTag)}
+		addr := protocol.ClusterAddr{Tag: cmp.Or(s.tag, redis.ClusterTag)}
 		for _, l := range links {
 			addr.Nodes = append(addr.Nodes, protocol.Link{Announced: l.member.Announced, Addr: l.Addr()})
 		}
 		return addr.String()
 	}
-	addr := protocol.SentinelAddr{Name: server.GroupName}
+	addr := protocol.SentinelAddr{Name: redis.GroupName}
 	for _, l := range links {
 		link := protocol.Link{Announced: l.member.Announced, Addr: l.Addr()}
 		if l.member.guide {

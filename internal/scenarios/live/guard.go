@@ -9,7 +9,8 @@ import (
 
 	"github.com/locklab/locklab/internal/faults/network"
 	"github.com/locklab/locklab/internal/faults/process"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 )
 
 // The guard's kinds of undo, for foreign servers.
@@ -38,7 +39,7 @@ func removeProxies(ctx context.Context, what []string) (found bool, err error) {
 }
 
 func deleteKeys(ctx context.Context, what []string) (found bool, err error) {
-	at, err := server.Unseal(what[0])
+	at, err := redis.Unseal(what[0])
 	if err != nil {
 		return false, err
 	}
@@ -48,14 +49,14 @@ func deleteKeys(ctx context.Context, what []string) (found bool, err error) {
 			return false, fmt.Errorf("%q: %w", quoted, err)
 		}
 	}
-	deleted, err := server.DeleteKeys(ctx, at, keys)
+	deleted, err := redis.DeleteKeys(ctx, at, keys)
 	return deleted > 0, err
 }
 
 func removeNodes(ctx context.Context, what []string) (found bool, err error) {
 	for _, one := range what {
 		addr, root, _ := strings.Cut(one, " ")
-		removed, err := server.RemoveTree(ctx, addr, root)
+		removed, err := zookeeper.RemoveTree(ctx, addr, root)
 		if err != nil {
 			return false, err
 		}
@@ -71,5 +72,5 @@ func OutsideMain(stdin io.Reader, stdout io.Writer, command string) error {
 
 // HostMain is the main function of the command in Config.Host. It returns when its input has ended.
 func HostMain(stdin io.ReadCloser, stdout io.WriteCloser) error {
-	return server.HostMain(stdin, stdout)
+	return redis.HostMain(stdin, stdout)
 }

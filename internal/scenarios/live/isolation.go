@@ -10,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
@@ -22,7 +23,7 @@ const maxMemory = 768 << 20
 // known commands; their cells share servers, one after another, which saves the starts.
 type isolation struct {
 	world *World
-	host  *server.Host // of embedded servers; nil before the first, and for redis-server
+	host  *redis.Host // of embedded servers; nil before the first, and for redis-server
 }
 
 // isolate gives the cell of a foreign client servers of its own.
@@ -36,7 +37,7 @@ func (w *World) isolate(subject play.Subject) *isolation {
 // open starts the process of the cell's embedded servers.
 func (i *isolation) open() (err error) {
 	if i != nil && i.world.embeds() {
-		i.host, err = server.StartHost(i.world.guard, i.world.cfg.Host, maxMemory)
+		i.host, err = redis.StartHost(i.world.guard, i.world.cfg.Host, maxMemory)
 	}
 	return err
 }

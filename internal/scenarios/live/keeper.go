@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/etcd"
+	"github.com/locklab/locklab/internal/faults/server/postgres"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker/protocol"
 	"github.com/locklab/locklab/scenarios"
@@ -15,7 +17,7 @@ import (
 // findKeeper starts the ZooKeeper of a run, or makes sure that the one at an address answers. All cells share it, each with nodes of its own: to
 // start one takes longer than most cells.
 func (w *World) findKeeper(ctx context.Context) error {
-	if addr, remote := server.KeeperAddr(w.cfg.Server); remote {
+	if addr, remote := zookeeper.Addr(w.cfg.Server); remote {
 		return w.approachKeeper(ctx, addr)
 	}
 	if w.cfg.Server == Ensemble {
@@ -29,7 +31,7 @@ func (w *World) findKeeper(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	keeper, err := server.StartZooKeeper(ctx, w.guard, log)
+	keeper, err := zookeeper.Start(ctx, w.guard, log)
 	if err != nil {
 		return err // keeper is a nil pointer, and as a Server would not be nil
 	}
@@ -39,7 +41,7 @@ func (w *World) findKeeper(ctx context.Context) error {
 
 // approachKeeper makes the node below which all others of the run are, on a ZooKeeper at an address. The guard knows it before it is there.
 func (w *World) approachKeeper(ctx context.Context, addr string) error {
-	keeper, err := server.KeeperAt(ctx, addr)
+	keeper, err := zookeeper.At(ctx, addr)
 	if err != nil {
 		return err
 	}
@@ -48,7 +50,7 @@ func (w *World) approachKeeper(ctx context.Context, addr string) error {
 		return err
 	}
 	w.keeper = keeper
-	return server.MakeNodes(ctx, addr, []string{w.root})
+	return zookeeper.MakeNodes(ctx, addr, []string{w.root})
 }
 
 // leaveKeeper ends the ZooKeeper, or removes what the run has left on the one at an address.
@@ -58,7 +60,7 @@ func (w *World) leaveKeeper() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), clearTime)
 	defer cancel()
-	if _, err := server.RemoveTree(ctx, w.keeper.Addr(), w.root); err != nil { // the guard tries once more
+	if _, err := zookeeper.RemoveTree(ctx, w.keeper.Addr(), w.root); err != nil { // the guard tries once more
 		return fmt.Errorf("nodes of the lab may be left: %w\nto delete: zkCli.sh -server %s deleteall %s", err, w.keeper.Addr(), w.root)
 	}
 	return w.guard.ForgetUndo(undoNodes)
@@ -69,7 +71,7 @@ func (w *World) lacksAtKeeper(script *scenarios.Script, traits play.Traits) stri
 	if !traits.ZooKeeper {
 		return play.NeedsRedis
 	}
-	if remote, is := w.keeper.(*server.RemoteKeeper); is {
+	if remote, is := w.keeper.(*zookeeper.Remote); is {
 		shortest, longest := remote.Sessions()
 		if script.Lease < shortest || script.Lease > longest {
 			return fmt.Sprintf("the ZooKeeper at the address has sessions of %v to %v, and the lease is %v", shortest, longest, script.Lease)
@@ -103,7 +105,7 @@ func (c *cell) makeNodes(ctx context.Context) error {
 	if c.world.keeper == nil {
 		return nil
 	}
-	return server.MakeNodes(ctx, c.servers[0].Addr(), c.lockNodes())
+	return zookeeper.MakeNodes(ctx, c.servers[0].Addr(), c.lockNodes())
 }
 
 // removeNodes removes them, with what the clients have left there.
@@ -116,17 +118,17 @@ func (c *cell) removeNodes() error {
 	if any(c.servers[0].Server) != any(c.world.keeper) {
 		return nil // an ensemble of the cell's own is emptied, or ended
 	}
-	return server.RemoveNodes(ctx, c.world.keeper.Addr(), c.lockNodes())
+	return zookeeper.RemoveNodes(ctx, c.world.keeper.Addr(), c.lockNodes())
 }
 
 // scheme says in an address what the server is.
 func (s *lockServer) scheme() string {
 	switch s.Server.(type) {
-	case *server.ZooKeeper, *server.Ensemble, *server.RemoteKeeper:
+	case *zookeeper.Server, *zookeeper.Ensemble, *zookeeper.Remote:
 		return protocol.ZooKeeperScheme
-	case *server.Etcd:
+	case *etcd.Server:
 		return protocol.EtcdScheme
-	case *server.Postgres:
+	case *postgres.Server:
 		return protocol.PostgresScheme
 	}
 	return ""

@@ -15,7 +15,7 @@ import (
 
 	"github.com/locklab/locklab/internal/faults/commands"
 	"github.com/locklab/locklab/internal/faults/process"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
 )
 
@@ -32,7 +32,7 @@ const keysTime = 10 * time.Second
 // knows each key before it is written. It is safe for concurrent use.
 type ledger struct {
 	guard    *process.Guard
-	at       server.Endpoint
+	at       redis.Endpoint
 	prefix   string // that every key contains
 	anything bool   // clients may send any command
 	table    commands.Table
@@ -41,7 +41,7 @@ type ledger struct {
 	left map[string]bool // false: has been deleted once, when its cell ended
 }
 
-func newLedger(guard *process.Guard, at server.Endpoint, prefix string, anything bool, table commands.Table) *ledger {
+func newLedger(guard *process.Guard, at redis.Endpoint, prefix string, anything bool, table commands.Table) *ledger {
 	return &ledger{guard: guard, at: at, prefix: prefix, anything: anything, table: table, left: map[string]bool{}}
 }
 
@@ -70,7 +70,7 @@ func (l *ledger) note(key string) error {
 func (l *ledger) delete(keys []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), keysTime)
 	defer cancel()
-	if _, err := server.DeleteKeys(ctx, l.at, keys); err != nil {
+	if _, err := redis.DeleteKeys(ctx, l.at, keys); err != nil {
 		return
 	}
 	l.mu.Lock()
@@ -87,7 +87,7 @@ func (l *ledger) close() error {
 	defer l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), keysTime)
 	defer cancel()
-	_, err := server.DeleteKeys(ctx, l.at, slices.Sorted(maps.Keys(l.left)))
+	_, err := redis.DeleteKeys(ctx, l.at, slices.Sorted(maps.Keys(l.left)))
 	if err != nil {
 		maps.DeleteFunc(l.left, func(_ string, left bool) bool { return !left })
 		if err = l.remains(err, slices.Sorted(maps.Keys(l.left))); err == nil {
@@ -238,7 +238,7 @@ func (k *keys) confine(cfg *tap.Config, limit time.Duration) {
 	at := k.ledger.at
 	cfg.Entry = tap.Entry{DB: at.DB, Dial: func(ctx context.Context, _ string) (net.Conn, error) {
 		conn, err := at.Dial(ctx)
-		var denied *server.DeniedError
+		var denied *redis.DeniedError
 		if errors.As(err, &denied) {
 			err = &tap.DeniedError{Err: err}
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker/protocol"
 )
@@ -42,7 +42,7 @@ func (s *lockServer) stateOf(ctx context.Context, lock string) (history.State, e
 func (s *lockServer) limit(ctx context.Context, lock string, by time.Duration) (evidence string, err error) {
 	var limited bool
 	for _, key := range s.cell.LockKeys.Of(lock).Keys {
-		is, err := server.Limit(ctx, s.endpoint(), s.tag+key, by)
+		is, err := redis.Limit(ctx, s.endpoint(), s.tag+key, by)
 		if err != nil {
 			return "", wrap("limiting the lock", err)
 		}

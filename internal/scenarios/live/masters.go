@@ -8,6 +8,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
@@ -20,7 +21,7 @@ func (c *cell) startMasters(ctx context.Context, names []string) error {
 	}
 	for i, name := range names {
 		tag := play.MasterTag(i)
-		c.servers = append(c.servers, &lockServer{Server: whole.(*server.Cluster).Shard(tag), name: name, tag: tag, cell: c, part: func() error { return nil }})
+		c.servers = append(c.servers, &lockServer{Server: whole.(*redis.Cluster).Shard(tag), name: name, tag: tag, cell: c, part: func() error { return nil }})
 	}
 	c.servers[len(names)-1].part = part // it is called last
 	for _, s := range c.servers {

@@ -8,6 +8,8 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/etcd"
+	"github.com/locklab/locklab/internal/faults/server/postgres"
 	"github.com/locklab/locklab/internal/faults/tap"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
@@ -30,11 +32,11 @@ func (w *World) serves(traits *play.Traits) {
 func (w *World) findOpaque(ctx context.Context) (err error) {
 	switch w.opaque() {
 	case Etcd:
-		_, version, err := server.FindEtcd()
+		_, version, err := etcd.Find()
 		w.first = "etcd " + version + " (started by the lab)"
 		return err
 	case Postgres:
-		if w.home, err = server.OpenPostgres(ctx, w.guard); err != nil {
+		if w.home, err = postgres.Open(ctx, w.guard); err != nil {
 			return err
 		}
 		w.first = w.home.Describe()
@@ -58,7 +60,7 @@ func (w *World) startOpaque(ctx context.Context, log string) (_ server.Server, p
 	if w.home != nil {
 		s, err = w.home.Start(ctx, file)
 	} else {
-		s, err = server.StartEtcd(ctx, w.guard, file)
+		s, err = etcd.Start(ctx, w.guard, file)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
@@ -102,9 +103,9 @@ func jumpClock(ctx context.Context, s *lockServer, f play.ServerFault) (string, 
 // jump has the clock jump for the cell's keys.
 func (s *lockServer) jump(ctx context.Context, by time.Duration) (moved int, evidence string, err error) {
 	if s.keys == nil {
-		return server.JumpClock(ctx, s.Addr(), 0, by)
+		return redis.JumpClock(ctx, s.Addr(), 0, by)
 	}
-	return server.JumpClockOf(ctx, s.endpoint(), s.tap.Expiring(s.keys.all()), by)
+	return redis.JumpClockOf(ctx, s.endpoint(), s.tap.Expiring(s.keys.all()), by)
 }
 
 func limitLock(ctx context.Context, s *lockServer, f play.ServerFault) (string, error) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/faults/tap"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
@@ -26,7 +28,7 @@ type lockServer struct {
 	group   server.Group // nil: the server is one process
 	members []*member    // of the group, or of the ensemble
 	// ensemble is one of a ZooKeeper, with one tap before all of its servers; nil: it is none.
-	ensemble *server.Ensemble
+	ensemble *zookeeper.Ensemble
 }
 
 func (s *lockServer) Name() string { return s.name }
@@ -102,11 +104,11 @@ func (s *lockServer) stopper() (server.Stopper, error) {
 }
 
 // endpoint is how the lab itself gets to the server.
-func (s *lockServer) endpoint() server.Endpoint {
-	if remote, is := s.Server.(interface{ Endpoint() server.Endpoint }); is {
+func (s *lockServer) endpoint() redis.Endpoint {
+	if remote, is := s.Server.(interface{ Endpoint() redis.Endpoint }); is {
 		return remote.Endpoint()
 	}
-	return server.Plain(s.Addr())
+	return redis.Plain(s.Addr())
 }
 
 func wrap(what string, err error) error {
@@ -148,7 +150,7 @@ func (c *cell) startResource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.store.at, c.partResource = server.Plain(s.Addr()), part
+	c.store.at, c.partResource = redis.Plain(s.Addr()), part
 	c.mind(ctx, history.Resource, s)
 	return nil
 }
@@ -201,7 +203,7 @@ func (c *cell) startServers(ctx context.Context) error {
 	for _, s := range c.servers {
 		var err error
 		c.mind(ctx, s.name, s.Server)
-		if s.ensemble, _ = s.Server.(*server.Ensemble); s.ensemble != nil {
+		if s.ensemble, _ = s.Server.(*zookeeper.Ensemble); s.ensemble != nil {
 			if err = s.meetEnsemble(ctx); err != nil {
 				return err
 			}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
 )
 
@@ -13,7 +13,7 @@ const clearTime = 10 * time.Second
 
 // store holds the workload's data.
 type store struct {
-	at     server.Endpoint
+	at     redis.Endpoint
 	prefix string   // of every key
 	keys   *keys    // at an address; nil: the server is the lab's own
 	tap    *tap.Tap // made after Do wrote the initial data
@@ -27,7 +27,7 @@ func (s *store) Do(ctx context.Context, commands [][]any) error {
 			}
 		}
 	}
-	return server.Lay(ctx, s.at, commands)
+	return redis.Lay(ctx, s.at, commands)
 }
 
 func (s *store) Values(ctx context.Context, key string) ([]string, error) {
@@ -43,6 +43,6 @@ func (s *store) clear() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), clearTime)
 	defer cancel()
-	_, err := server.DeletePrefix(ctx, s.at.Addr, 0, s.prefix)
+	_, err := redis.DeletePrefix(ctx, s.at.Addr, 0, s.prefix)
 	return err
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker/protocol"
 	"github.com/locklab/locklab/scenarios"
@@ -221,7 +221,7 @@ func (t *Talk) State() (history.State, error) { return t.cell.servers[0].State(t
 // Do sends a command to each lock server, past links and taps.
 func (t *Talk) Do(command ...any) (err error) {
 	for _, s := range t.cell.servers {
-		err = errors.Join(err, server.Lay(t.ctx, s.endpoint(), [][]any{command}))
+		err = errors.Join(err, redis.Lay(t.ctx, s.endpoint(), [][]any{command}))
 	}
 	return err
 }

@@ -26,6 +26,9 @@ import (
 	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/resp"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/postgres"
+	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -64,7 +67,7 @@ func replicates(server string) bool {
 
 // OnZooKeeper says whether the lock servers are a ZooKeeper, the lab's own or one at an address.
 func OnZooKeeper(name string) bool {
-	_, remote := server.KeeperAddr(name)
+	_, remote := zookeeper.Addr(name)
 	return name == ZooKeeper || name == Ensemble || remote
 }
 
@@ -75,7 +78,7 @@ func IsGroup(server string) bool { return server == Sentinel || server == Cluste
 const Auto = "auto"
 
 // Credentials are what a Redis at an address asks for.
-type Credentials = server.Credentials
+type Credentials = redis.Credentials
 
 // Config configures the cells of a run.
 type Config struct {
@@ -104,14 +107,14 @@ type World struct {
 	cfg      Config
 	guard    *process.Guard
 	network  *network.Network
-	replicas *network.Network     // of the links from replicas to primaries; nil: there are none
-	host     *server.Host         // of the embedded servers of the lab's own clients; else nil
-	keeper   server.Server        // the ZooKeeper of all cells; nil: the lock servers are Redis
-	home     *server.PostgresHome // of the PostgreSQL of all cells; nil: there are none
-	root     string               // the node below which all others are, on a ZooKeeper at an address; else empty
-	first    string               // describes the servers, if the resource is another one
-	resource *spare               // of the lab's own clients; nil at an address, which holds data and locks
-	remote   *server.Remote
+	replicas *network.Network // of the links from replicas to primaries; nil: there are none
+	host     *redis.Host      // of the embedded servers of the lab's own clients; else nil
+	keeper   server.Server    // the ZooKeeper of all cells; nil: the lock servers are Redis
+	home     *postgres.Home   // of the PostgreSQL of all cells; nil: there are none
+	root     string           // the node below which all others are, on a ZooKeeper at an address; else empty
+	first    string           // describes the servers, if the resource is another one
+	resource *spare           // of the lab's own clients; nil at an address, which holds data and locks
+	remote   *redis.Remote
 	apart    sync.RWMutex // a cell that restarts the server at an address has it alone
 	ledger   *ledger      // of the keys at an address; nil: the servers are the lab's own
 	prefix   string       // of every key of this run at an address
@@ -168,7 +171,7 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 		}
 	}
 	if w.embeds() {
-		if w.host, err = server.StartHost(w.guard, cfg.Host, 0); err != nil {
+		if w.host, err = redis.StartHost(w.guard, cfg.Host, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -204,11 +207,11 @@ func (w *World) startGuard(ctx context.Context) (err error) {
 
 // approach makes sure that the server at the address can be used, before the first cell.
 func (w *World) approach(ctx context.Context) (err error) {
-	at, err := server.ParseEndpoint(w.cfg.Server, w.cfg.Credentials)
+	at, err := redis.ParseEndpoint(w.cfg.Server, w.cfg.Credentials)
 	if err != nil {
 		return err
 	}
-	if w.remote, err = server.At(ctx, at); err != nil {
+	if w.remote, err = redis.At(ctx, at); err != nil {
 		return err
 	}
 	w.ledger = newLedger(w.guard, at, w.prefix, w.cfg.AnyCommand, w.commands)
@@ -312,7 +315,7 @@ func (w *World) newPrefix() string {
 	case w.keeper != nil:
 		return fmt.Sprintf("%s/%d-", w.root, w.names.Add(1))
 	case w.cfg.Server == Cluster:
-		return server.ClusterTag
+		return redis.ClusterTag
 	case w.startsServers():
 		return ""
 	}
@@ -331,7 +334,7 @@ func (w *World) embeds() bool {
 
 // ownServer starts one of the lab's own servers: an embedded one in the host, or a redis-server, perhaps with a replica, each within a bound
 // of memory, in bytes.
-func (w *World) ownServer(ctx context.Context, host *server.Host, memory uint64) (*spare, error) {
+func (w *World) ownServer(ctx context.Context, host *redis.Host, memory uint64) (*spare, error) {
 	if w.embeds() {
 		s, err := host.Start(ctx)
 		if err != nil {
@@ -343,17 +346,17 @@ func (w *World) ownServer(ctx context.Context, host *server.Host, memory uint64)
 	if err != nil {
 		return nil, err
 	}
-	options := server.Options{Log: log, Memory: memory}
+	options := redis.Options{Log: log, Memory: memory}
 	var s server.Server
 	switch w.cfg.Server {
 	case Replicated:
-		s, err = server.StartReplicated(ctx, w.guard, w.replicas, options)
+		s, err = redis.StartReplicated(ctx, w.guard, w.replicas, options)
 	case Sentinel:
-		s, err = server.StartSentinel(ctx, w.guard, w.replicas, options)
+		s, err = redis.StartSentinel(ctx, w.guard, w.replicas, options)
 	case Cluster:
-		s, err = server.StartCluster(ctx, w.guard, w.replicas, options)
+		s, err = redis.StartCluster(ctx, w.guard, w.replicas, options)
 	default:
-		s, err = server.StartRedis(ctx, w.guard, options)
+		s, err = redis.Start(ctx, w.guard, options)
 	}
 	if err != nil {
 		return nil, err
@@ -370,7 +373,7 @@ func (w *World) newStore(prefix string, own bool) *store {
 	case own:
 		return &store{prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 	}
-	return &store{at: server.Plain(w.resource.Addr()), prefix: fmt.Sprintf("%d:", w.names.Add(1))}
+	return &store{at: redis.Plain(w.resource.Addr()), prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 }
 
 // lacks says what the lock, its client or this world's servers lack for a script, or "".
