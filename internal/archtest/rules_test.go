@@ -81,8 +81,13 @@ func rules() map[string]rule {
 		"internal/scenarios/play": {own: []string{"history", "faults", "internal/faults/jute", "impls", "scenarios", "internal/worker/protocol"}},
 		"internal/scenarios/live": {own: []string{
 			"history", "faults", "internal/faults/clocks", "internal/faults/commands", "internal/faults/jute", "internal/faults/network", "internal/faults/process", "internal/faults/resp", "internal/faults/tap",
-			"internal/faults/server", "internal/faults/server/address", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis", "internal/faults/server/zookeeper",
-			"scenarios", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker/protocol",
+			"internal/faults/server", "internal/faults/server/address", "internal/faults/server/redis", "internal/faults/server/zookeeper",
+			"scenarios", "internal/scenarios/live/service", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker/protocol",
+		}},
+		// The only one that knows every kind of server.
+		"internal/scenarios/live/service": {own: []string{
+			"history", "faults", "internal/faults/network", "internal/faults/process", "internal/faults/server", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis",
+			"internal/faults/server/zookeeper", "internal/faults/tap", "scenarios", "internal/scenarios/play", "internal/worker/protocol",
 		}},
 		"internal/scenarios/conform": {own: []string{"faults", "internal/scenarios/live", "internal/scenarios/play", "internal/worker/protocol"}},
 		"internal/scenarios/sim": {own: []string{

@@ -82,7 +82,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	if subject.Argv != nil {
 		w.serves(&subject.Traits)
 	}
-	subject.Traits.Library.Ensemble, subject.Traits.Library.Slots = w.cfg.Server == Ensemble, w.cfg.Server == Cluster
+	subject.Traits.Library.Ensemble, subject.Traits.Library.Slots = w.kind.Members, w.kind.Slots
 	lacks := w.lacks(script, subject.Traits)
 	if lacks == "" {
 		defer w.reserve(script)()
@@ -278,12 +278,12 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 	if s := c.serverCalled(name); s != nil && s.tag != "" {
 		s.retag(&cfg)
 	}
-	cfg.Asking = c.world.cfg.Server == Cluster && !resource
+	cfg.Asking = c.world.kind.Slots && !resource
 	if ensemble, is := c.ensemble(); is && !resource {
 		cfg.Members = ensemble.Serving
 	}
 	if !resource {
-		cfg.Locks, cfg.Opaque = c.lockNodes(), c.world.opaque() != ""
+		cfg.Locks, cfg.Opaque = c.lockNodes(), c.world.kind.Unread()
 	}
 	if keys != nil {
 		keys.confine(&cfg, c.limit())

@@ -35,7 +35,7 @@ func (p *peer) startRelays() error {
 				return err
 			}
 		}
-		l.address()
+		l.address(p.cell.world.kind.Scheme)
 	}
 	return nil
 }

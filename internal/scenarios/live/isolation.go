@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/locklab/locklab/internal/scenarios/live/service"
+
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/faults/server/redis"
@@ -36,19 +38,19 @@ func (w *World) isolate(subject play.Subject) *isolation {
 
 // open starts the process of the cell's embedded servers.
 func (i *isolation) open() (err error) {
-	if i != nil && i.world.embeds() {
+	if i != nil && i.world.kind.Embeds {
 		i.host, err = redis.StartHost(i.world.guard, i.world.cfg.Host, maxMemory)
 	}
 	return err
 }
 
 // start starts a server. Nobody uses it again.
-func (i *isolation) start(ctx context.Context, log string) (*spare, error) {
+func (i *isolation) start(ctx context.Context, log string) (*service.Spare, error) {
 	s, err := i.world.ownServer(ctx, i.host, maxMemory)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.linkLog(log); err != nil {
+	if err := s.LinkLog(log); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

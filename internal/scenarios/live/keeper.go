@@ -5,12 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/internal/faults/server/etcd"
-	"github.com/locklab/locklab/internal/faults/server/postgres"
 	"github.com/locklab/locklab/internal/faults/server/zookeeper"
-	"github.com/locklab/locklab/internal/scenarios/play"
-	"github.com/locklab/locklab/internal/worker/protocol"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -20,23 +15,11 @@ func (w *World) findKeeper(ctx context.Context) error {
 	if addr, remote := zookeeper.Addr(w.cfg.Server); remote {
 		return w.approachKeeper(ctx, addr)
 	}
-	if w.cfg.Server == Ensemble {
-		first, err := w.ownEnsemble(ctx)
-		if err == nil {
-			w.keeper = first.Server
-		}
-		return err
+	first, err := w.ownLockServer(ctx)
+	if err == nil {
+		w.keeper = first.Server
 	}
-	log, err := w.spares.nextLog(w.cfg.Dir)
-	if err != nil {
-		return err
-	}
-	keeper, err := zookeeper.Start(ctx, w.guard, log)
-	if err != nil {
-		return err // keeper is a nil pointer, and as a Server would not be nil
-	}
-	w.keeper = keeper
-	return nil
+	return err
 }
 
 // approachKeeper makes the node below which all others of the run are, on a ZooKeeper at an address. The guard knows it before it is there.
@@ -66,26 +49,17 @@ func (w *World) leaveKeeper() error {
 	return w.guard.ForgetUndo(undoNodes)
 }
 
-// lacksAtKeeper says what a script needs that a lock on a ZooKeeper, its client or the lab does not have, or "".
-func (w *World) lacksAtKeeper(script *scenarios.Script, traits play.Traits) string {
-	if !traits.ZooKeeper {
-		return play.NeedsRedis
+// lacksSessions says why a ZooKeeper at an address cannot give the sessions of a script, or "".
+func (w *World) lacksSessions(script *scenarios.Script) string {
+	remote, is := w.keeper.(*zookeeper.Remote)
+	if !is {
+		return ""
 	}
-	if remote, is := w.keeper.(*zookeeper.Remote); is {
-		shortest, longest := remote.Sessions()
-		if script.Lease < shortest || script.Lease > longest {
-			return fmt.Sprintf("the ZooKeeper at the address has sessions of %v to %v, and the lease is %v", shortest, longest, script.Lease)
-		}
+	shortest, longest := remote.Sessions()
+	if shortest <= script.Lease && script.Lease <= longest {
+		return ""
 	}
-	limits := play.KeeperLimits()
-	if traits.Library.Ensemble {
-		delete(limits, faults.ServerState)
-		delete(limits, faults.Ensemble)
-		if why := lacksWithEnsemble(script); why != "" {
-			return why
-		}
-	}
-	return traits.LackOnKeeper(script, limits)
+	return fmt.Sprintf("the ZooKeeper at the address has sessions of %v to %v, and the lease is %v", shortest, longest, script.Lease)
 }
 
 // lockNodes are the places of the cell's locks on a ZooKeeper; none: the lock servers are Redis.
@@ -119,17 +93,4 @@ func (c *cell) removeNodes() error {
 		return nil // an ensemble of the cell's own is emptied, or ended
 	}
 	return zookeeper.RemoveNodes(ctx, c.world.keeper.Addr(), c.lockNodes())
-}
-
-// scheme says in an address what the server is.
-func (s *lockServer) scheme() string {
-	switch s.Server.(type) {
-	case *zookeeper.Server, *zookeeper.Ensemble, *zookeeper.Remote:
-		return protocol.ZooKeeperScheme
-	case *etcd.Server:
-		return protocol.EtcdScheme
-	case *postgres.Server:
-		return protocol.PostgresScheme
-	}
-	return ""
 }

@@ -44,17 +44,17 @@ func (c *cell) connect(ctx context.Context, handle string) (*links, error) {
 			l.servers = append(l.servers, &lockLink{link: link, server: s, member: e.member})
 		}
 	}
-	l.address()
+	l.address(c.world.kind.Scheme)
 	var err error
 	l.resource, err = c.link(ctx, c.resourceTap, handle, "resource")
 	return l, err
 }
 
 // address notes the addresses by which the client knows its servers.
-func (l *links) address() {
+func (l *links) address(scheme string) {
 	for _, one := range l.servers {
 		if one.server.ensemble != nil {
-			one.at = one.server.scheme() + one.Addr()
+			one.at = scheme + one.Addr()
 			continue
 		}
 		one.at = one.server.address(slices.DeleteFunc(slices.Clone(l.servers), func(other *lockLink) bool { return other.server != one.server }))

@@ -11,8 +11,6 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-const neverRestarted = "a server at an address is never restarted (--restart-command)"
-
 // prepareRestarts makes sure that restarts of the server at the address can be seen, and starts the Redis of the data that locks protect: a restart must
 // not meet them, as it does not where the lab starts the servers.
 func (w *World) prepareRestarts(ctx context.Context) error {

@@ -167,6 +167,18 @@ func (c *cell) startOwn(ctx context.Context, log string) (_ server.Server, part 
 	return s.Server, s.Close, nil
 }
 
+// startUnread starts a lock server whose protocol the tap does not read: no other cell uses it. log is the path at which to link its log.
+func (w *World) startUnread(ctx context.Context, log string) (_ server.Server, part func() error, err error) {
+	s, err := w.ownLockServer(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.LinkLog(log); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s.Server, s.Close, nil
+}
+
 // startServers starts the lock servers all at once, each with a tap. The taps share their breakpoints.
 func (c *cell) startServers(ctx context.Context) error {
 	names := play.ServerNames(c.Script, c.Traits)
@@ -178,8 +190,8 @@ func (c *cell) startServers(ctx context.Context) error {
 		s := &lockServer{name: names[i], keys: c.keys, cell: c}
 		log := filepath.Join(c.dir, serverLog(s.name))
 		switch {
-		case c.world.opaque() != "":
-			s.Server, s.part, err = c.world.startOpaque(ctx, log)
+		case c.world.kind.Unread():
+			s.Server, s.part, err = c.world.startUnread(ctx, log)
 		case c.world.remote != nil && c.world.cfg.Restart != "":
 			remote := s.restartable()
 			s.Server, s.part = remote, remote.Close

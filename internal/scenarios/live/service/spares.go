@@ -1,4 +1,4 @@
-package live
+package service
 
 import (
 	"context"
@@ -11,27 +11,27 @@ import (
 	"github.com/locklab/locklab/internal/faults/server"
 )
 
-// spares are the lab's own servers that no cell uses, each reset. To start a server takes a fifth of a cell's set-up, and few cells may set
+// Spares are the lab's own servers that no cell uses, each reset. To start a server takes a fifth of a cell's set-up, and few cells may set
 // up at a time.
-type spares struct {
+type Spares struct {
 	mu      sync.Mutex
-	free    []*spare
+	free    []*Spare
 	started int
 	closed  bool
 }
 
-// spare is one of the lab's own servers, with its log file, if any.
-type spare struct {
+// Spare is one of the lab's own servers, with its log file, if any.
+type Spare struct {
 	server.Server
-	log string
+	Log string
 }
 
-// linkLog makes the log available at a path.
-func (s *spare) linkLog(path string) error {
-	if s.log == "" {
+// LinkLog makes the log available at a path.
+func (s *Spare) LinkLog(path string) error {
+	if s.Log == "" {
 		return nil
 	}
-	target, err := filepath.Rel(filepath.Dir(path), s.log)
+	target, err := filepath.Rel(filepath.Dir(path), s.Log)
 	if err != nil {
 		return err
 	}
@@ -41,8 +41,8 @@ func (s *spare) linkLog(path string) error {
 	return os.Symlink(target, path)
 }
 
-// take hands out a spare, or nil.
-func (s *spares) take() *spare {
+// Take hands out a spare, or nil.
+func (s *Spares) Take() *Spare {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.free) == 0 {
@@ -53,8 +53,8 @@ func (s *spares) take() *spare {
 	return last
 }
 
-// nextLog is the log file of the next server.
-func (s *spares) nextLog(dir string) (string, error) {
+// NextLog is the log file of the next server.
+func (s *Spares) NextLog(dir string) (string, error) {
 	s.mu.Lock()
 	s.started++
 	n := s.started
@@ -63,8 +63,8 @@ func (s *spares) nextLog(dir string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("%d.log", n)), os.MkdirAll(dir, 0o755)
 }
 
-// putBack resets a server for the next cell, or closes it if that fails.
-func (s *spares) putBack(used *spare) error {
+// PutBack resets a server for the next cell, or closes it if that fails.
+func (s *Spares) PutBack(used *Spare) error {
 	resetter, ok := used.Server.(server.Resetter)
 	if !ok || resetter.Reset(context.Background()) != nil {
 		return used.Close()
@@ -78,8 +78,8 @@ func (s *spares) putBack(used *spare) error {
 	return nil
 }
 
-// close ends the servers that are left.
-func (s *spares) close() error {
+// Close ends the servers that are left.
+func (s *Spares) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
