@@ -82,8 +82,11 @@ func rules() map[string]rule {
 		"internal/scenarios/live": {own: []string{
 			"history", "faults", "internal/faults/clocks", "internal/faults/commands", "internal/faults/jute", "internal/faults/network", "internal/faults/process", "internal/faults/resp", "internal/faults/tap",
 			"internal/faults/server", "internal/faults/server/address", "internal/faults/server/redis", "internal/faults/server/zookeeper",
-			"scenarios", "internal/scenarios/live/service", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker/protocol",
+			"scenarios", "internal/scenarios/live/clients", "internal/scenarios/live/ledger", "internal/scenarios/live/service", "internal/scenarios/live/stalls", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker/protocol",
 		}},
+		"internal/scenarios/live/clients": {own: []string{"internal/faults/clocks", "internal/faults/process", "internal/worker/protocol"}},
+		"internal/scenarios/live/ledger":  {own: []string{"internal/faults/commands", "internal/faults/process", "internal/faults/server/redis", "internal/faults/tap"}},
+		"internal/scenarios/live/stalls":  {own: []string{"internal/faults/server"}},
 		// The only one that knows every kind of server.
 		"internal/scenarios/live/service": {own: []string{
 			"history", "faults", "internal/faults/network", "internal/faults/process", "internal/faults/server", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis",

@@ -15,6 +15,7 @@ import (
 	"github.com/locklab/locklab/internal/faults/resp"
 	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
+	"github.com/locklab/locklab/internal/scenarios/live/ledger"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
@@ -28,7 +29,7 @@ type cell struct {
 	subject play.Subject
 	dir     string
 	prefix  string         // of every key of this cell
-	keys    *keys          // on the lock server at an address; nil: the servers are the lab's own
+	keys    *ledger.Keys   // on the lock server at an address; nil: the servers are the lab's own
 	before  redis.Identity // of the server at an address
 	storm   *stormRunner   // runs instead of the script's steps; nil: none
 	greets  bool           // the client only says hello
@@ -141,7 +142,7 @@ func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients 
 	c := &cell{world: w, subject: subject, dir: dir, prefix: w.newPrefix(), stage: newStage(w), peers: make(map[string]*peer)}
 	c.memory = w.newMemory()
 	c.own = w.isolate(subject)
-	c.keys, c.store = w.newKeys(c.prefix), w.newStore(c.prefix, c.own != nil)
+	c.keys, c.store = w.ledger.NewKeys(c.prefix), w.newStore(c.prefix, c.own != nil)
 	c.Cell = play.NewCell(script, subject.Traits, clients, c.prefix, c.store.prefix+"counter")
 	c.Cell.Stage, c.Cell.Store, c.Cell.Wait = c.stage, c.store, w.cfg.Wait
 	for _, client := range c.Clients {
@@ -247,7 +248,7 @@ func (c *cell) startStage(ctx context.Context) (err error) {
 		return err
 	}
 	if c.store.keys != nil {
-		if err := c.resourceTap.Adopt(c.store.keys.all()); err != nil {
+		if err := c.resourceTap.Adopt(c.store.keys.All()); err != nil {
 			return err
 		}
 	}
@@ -255,7 +256,7 @@ func (c *cell) startStage(ctx context.Context) (err error) {
 	return nil
 }
 
-func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key string) bool, keys *keys, resource bool) (*tap.Tap, error) {
+func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key string) bool, keys *ledger.Keys, resource bool) (*tap.Tap, error) {
 	breakpoints := &c.breakpoints
 	if resource {
 		breakpoints = nil
@@ -286,7 +287,7 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 		cfg.Locks, cfg.Opaque = c.lockNodes(), c.world.kind.Unread()
 	}
 	if keys != nil {
-		keys.confine(&cfg, c.limit())
+		keys.Confine(&cfg, c.limit())
 	}
 	t, err := tap.New(ctx, cfg)
 	if err != nil {
@@ -385,7 +386,7 @@ func (c *cell) close() error {
 		errs = append(errs, c.store.clear())
 	}
 	errs = append(errs, c.stopServers(), c.own.close())
-	c.keys.delete()
+	c.keys.Delete()
 	c.memory.free()
 	return errors.Join(errs...)
 }

@@ -35,7 +35,7 @@ func (p *peer) introduce(ctx context.Context) error {
 		return err
 	}
 	if p.foreign() {
-		p.cell.world.pool.count(p.worker)
+		p.cell.world.pool.Count(p.Worker)
 	}
 	return nil
 }

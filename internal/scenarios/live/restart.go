@@ -56,7 +56,7 @@ func (s *lockServer) restartable() *redis.Restartable {
 	return &redis.Restartable{
 		Remote:   w.remote,
 		Run:      w.restart,
-		Keys:     s.keys.all,
+		Keys:     s.keys.All,
 		Expiring: func(keys []string) []string { return s.tap.Expiring(keys) },
 		Up:       func(now redis.Identity) { s.cell.before = now },
 	}

@@ -105,7 +105,7 @@ func (s *lockServer) jump(ctx context.Context, by time.Duration) (moved int, evi
 	if s.keys == nil {
 		return redis.JumpClock(ctx, s.Addr(), 0, by)
 	}
-	return redis.JumpClockOf(ctx, s.endpoint(), s.tap.Expiring(s.keys.all()), by)
+	return redis.JumpClockOf(ctx, s.endpoint(), s.tap.Expiring(s.keys.All()), by)
 }
 
 func limitLock(ctx context.Context, s *lockServer, f play.ServerFault) (string, error) {

@@ -12,15 +12,16 @@ import (
 	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/faults/tap"
+	"github.com/locklab/locklab/internal/scenarios/live/ledger"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
 // lockServer is one of a cell's lock servers, behind its tap.
 type lockServer struct {
 	server.Server
-	name string // "redis", or S1 and so on where there are several
-	keys *keys  // of the cell; nil: the server is the lab's own
-	tag  string // the hash tag of the locks' keys, if the server is a part of a cluster; see play.MasterTag
+	name string       // "redis", or S1 and so on where there are several
+	keys *ledger.Keys // of the cell; nil: the server is the lab's own
+	tag  string       // the hash tag of the locks' keys, if the server is a part of a cluster; see play.MasterTag
 	part func() error
 	tap  *tap.Tap // of the primary, if the server is a group
 
@@ -48,7 +49,7 @@ func (s *lockServer) adopt() error {
 	if s.keys == nil {
 		return nil
 	}
-	return s.tap.Adopt(s.keys.all())
+	return s.tap.Adopt(s.keys.All())
 }
 
 func (s *lockServer) replicator() (server.Replicator, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/scenarios/live/stalls"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
@@ -231,16 +232,16 @@ func againAfterStalls(stalled func(since time.Time) bool, try func() (got bool, 
 func (t *stormRunner) stalled(since time.Time) bool { return len(t.stalls(since)) > 0 }
 
 // stalls are the host stalls since then.
-func (t *stormRunner) stalls(since time.Time) []stall {
-	return append(t.cell.world.pulse.since(since, shortStall), t.cell.late.since(since, shortStall)...)
+func (t *stormRunner) stalls(since time.Time) []stalls.Stall {
+	return append(t.cell.world.pulse.Since(since, stalls.Short), t.cell.late.Since(since, stalls.Short)...)
 }
 
 // noteStalls records the host stalls, which excuse anomalies that they may explain.
 func (t *stormRunner) noteStalls() {
 	for _, s := range t.stalls(t.cell.base.Add(t.began)) {
 		t.cell.Record.Add(history.Event{Kind: history.KindFault, Detail: &history.Detail{
-			Value: int64(s.from.Sub(t.cell.base)), Bound: s.length(),
-			Fault: &history.Fault{Name: string(faults.Stall), Target: "machine", Phase: history.PhaseRecover, What: s.length().String()},
+			Value: int64(s.From.Sub(t.cell.base)), Bound: s.Length(),
+			Fault: &history.Fault{Name: string(faults.Stall), Target: "machine", Phase: history.PhaseRecover, What: s.Length().String()},
 		}})
 	}
 }

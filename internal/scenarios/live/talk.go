@@ -89,7 +89,7 @@ func (t *Talk) Gone(client string) string { return t.cell.peers[client].departur
 // Departed is a client whose connection has ended, "" if there is none.
 func (t *Talk) Departed() string {
 	for _, client := range t.cell.Clients {
-		if closed(t.cell.peers[client.Name].conn.Done()) {
+		if closed(t.cell.peers[client.Name].Conn.Done()) {
 			return client.Name
 		}
 	}
@@ -101,10 +101,10 @@ func (t *Talk) Exited(client string, within time.Duration) (state string, exited
 	p := t.cell.peers[client]
 	p.client.Doom() // its end is no surprise
 	select {
-	case <-p.proc.Done():
-		return p.proc.State(), true
+	case <-p.Proc.Done():
+		return p.Proc.State(), true
 	case <-time.After(within):
-		return p.proc.State(), false
+		return p.Proc.State(), false
 	}
 }
 
@@ -244,16 +244,16 @@ func (t *Talk) Pause(client string, d time.Duration) error {
 	if err := p.Pause(t.ctx); err != nil {
 		return err
 	}
-	return errors.Join(sleep(t.ctx, d), p.proc.Resume(t.ctx)) // not p.Resume: that it was late then is no stall, but the client should say so
+	return errors.Join(sleep(t.ctx, d), p.Proc.Resume(t.ctx)) // not p.Resume: that it was late then is no stall, but the client should say so
 }
 
 // Late says whether a client has said that it was late since a time of the conversation.
 func (t *Talk) Late(since time.Duration) bool {
-	return t.cell.late.longest(t.cell.base.Add(since)) > 0
+	return t.cell.late.Longest(t.cell.base.Add(since)) > 0
 }
 
 // Now is the time of the conversation, and Stall the longest host stall since a time.
 func (t *Talk) Now() time.Duration { return t.cell.Now() }
 func (t *Talk) Stall(since time.Duration) time.Duration {
-	return t.cell.world.pulse.longest(t.cell.base.Add(since))
+	return t.cell.world.pulse.Longest(t.cell.base.Add(since))
 }

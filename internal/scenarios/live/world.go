@@ -19,7 +19,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/locklab/locklab/internal/scenarios/live/clients"
+	"github.com/locklab/locklab/internal/scenarios/live/ledger"
 	"github.com/locklab/locklab/internal/scenarios/live/service"
+	"github.com/locklab/locklab/internal/scenarios/live/stalls"
 
 	"github.com/locklab/locklab/internal/faults/commands"
 	"github.com/locklab/locklab/internal/faults/network"
@@ -102,17 +105,17 @@ type World struct {
 	first    string         // describes the servers, if the resource is another one
 	resource *service.Spare // of the lab's own clients; nil at an address, which holds data and locks
 	remote   *redis.Remote
-	apart    sync.RWMutex // a cell that restarts the server at an address has it alone
-	ledger   *ledger      // of the keys at an address; nil: the servers are the lab's own
-	prefix   string       // of every key of this run at an address
+	apart    sync.RWMutex   // a cell that restarts the server at an address has it alone
+	ledger   *ledger.Ledger // of the keys at an address; nil: the servers are the lab's own
+	prefix   string         // of every key of this run at an address
 	commands commands.Table
 	names    atomic.Int64
 	// starting is the right to start a cell's processes. Few cells have it at a time, because starts are expensive and must not stall the
 	// running cells.
 	starting chan struct{}
 	spares   service.Spares
-	pool     *pool
-	pulse    *pulse
+	pool     *clients.Pool
+	pulse    *stalls.Pulse
 	memory   *resp.Budget // of what clients make the lab keep, in all cells
 }
 
@@ -123,7 +126,7 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 	}
 	w := &World{cfg: cfg, kind: service.Of(cfg.Server, cfg.Restart != ""), commands: commands.NewTable(), starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
 	w.memory = resp.NewBudget("bytes that the lab keeps for the clients of all cells", maxKeptOfAll)
-	w.pulse = startPulse()
+	w.pulse = stalls.Start()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.Close())
@@ -166,7 +169,7 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 		if err = w.findKeeper(ctx); err != nil {
 			return nil, err
 		}
-		w.pulse.attend(w.keeper)
+		w.pulse.Attend(w.keeper)
 	}
 	if w.startsServers() {
 		return w, w.startResource(ctx)
@@ -182,7 +185,7 @@ func (w *World) startGuard(ctx context.Context) (err error) {
 	if w.guard, err = process.StartGuard(w.cfg.Guard); err != nil {
 		return err
 	}
-	w.pool = newPool(w.guard)
+	w.pool = clients.NewPool(w.guard)
 	w.machine.Guard = w.guard
 	if w.kind.Prepare != nil { // it runs a program by itself, so before orphans are adopted
 		if w.first, err = w.kind.Prepare(ctx, &w.machine); err != nil {
@@ -204,22 +207,22 @@ func (w *World) approach(ctx context.Context) (err error) {
 	if w.remote, err = redis.At(ctx, at); err != nil {
 		return err
 	}
-	w.ledger = newLedger(w.guard, at, w.prefix, w.cfg.AnyCommand, w.commands)
+	w.ledger = ledger.New(w.guard, at, w.prefix, w.cfg.AnyCommand, w.commands)
 	trial := w.prefix + "trial"
-	if err = w.ledger.note(trial); err != nil {
+	if err = w.ledger.Note(trial); err != nil {
 		return err
 	}
 	if err = w.remote.Try(ctx, trial, w.cfg.Sends); err != nil {
 		w.ledger = nil // there is nothing to delete, or nobody to ask
-		return errors.Join(err, w.guard.ForgetUndo(undoKeys))
+		return errors.Join(err, w.guard.ForgetUndo(ledger.Undo))
 	}
-	w.ledger.delete([]string{trial})
+	w.ledger.Delete([]string{trial})
 	return nil
 }
 
 // Close ends everything that the world has started.
 func (w *World) Close() error {
-	w.pulse.close()
+	w.pulse.Close()
 	var errs []error
 	if w.network != nil {
 		errs = append(errs, w.network.Close())
@@ -233,13 +236,13 @@ func (w *World) Close() error {
 		errs = append(errs, w.leaveKeeper())
 	}
 	if w.ledger != nil {
-		errs = append(errs, w.ledger.close())
+		errs = append(errs, w.ledger.Close())
 	}
 	if w.remote != nil {
 		errs = append(errs, w.remote.Close())
 	}
 	if w.guard != nil {
-		errs = append(errs, w.pool.close(), w.guard.Close())
+		errs = append(errs, w.pool.Close(), w.guard.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -342,7 +345,7 @@ func (w *World) start(ctx context.Context, kind service.Kind, on service.Machine
 func (w *World) newStore(prefix string, own bool) *store {
 	switch {
 	case w.remote != nil && w.cfg.Restart == "":
-		return &store{at: w.remote.Endpoint(), prefix: prefix, keys: w.newKeys(prefix)}
+		return &store{at: w.remote.Endpoint(), prefix: prefix, keys: w.ledger.NewKeys(prefix)}
 	case own:
 		return &store{prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 	}

@@ -1,4 +1,7 @@
-package live
+// Package ledger remembers the keys that a run writes to a Redis at an address, keeps clients from all others, and deletes them.
+//
+// It owns these keys, also after a crash of the lab: the guard knows each before it is written. It must not know cells or scripts.
+package ledger
 
 import (
 	"bytes"
@@ -25,12 +28,15 @@ const (
 	mostKeys   = 100_000 // of one cell
 )
 
+// Undo is the guard's word for the keys at an address, which it deletes.
+const Undo = "keys"
+
 // keysTime bounds the deletion of keys: the server may be gone.
 const keysTime = 10 * time.Second
 
-// ledger remembers the keys that a run has written to a server at an address: to look for them could delay the server for seconds. The guard
+// Ledger remembers the keys that a run has written to a server at an address: to look for them could delay the server for seconds. The guard
 // knows each key before it is written. It is safe for concurrent use.
-type ledger struct {
+type Ledger struct {
 	guard    *process.Guard
 	at       redis.Endpoint
 	prefix   string // that every key contains
@@ -41,12 +47,12 @@ type ledger struct {
 	left map[string]bool // false: has been deleted once, when its cell ended
 }
 
-func newLedger(guard *process.Guard, at redis.Endpoint, prefix string, anything bool, table commands.Table) *ledger {
-	return &ledger{guard: guard, at: at, prefix: prefix, anything: anything, table: table, left: map[string]bool{}}
+func New(guard *process.Guard, at redis.Endpoint, prefix string, anything bool, table commands.Table) *Ledger {
+	return &Ledger{guard: guard, at: at, prefix: prefix, anything: anything, table: table, left: map[string]bool{}}
 }
 
-// note remembers a key that is about to be written.
-func (l *ledger) note(key string) error {
+// Note remembers a key that is about to be written.
+func (l *Ledger) Note(key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, known := l.left[key]
@@ -57,17 +63,17 @@ func (l *ledger) note(key string) error {
 	if len(l.left) == 1 {
 		sealed, err := l.at.Seal()
 		if err == nil {
-			err = l.guard.Undo(undoKeys, sealed)
+			err = l.guard.Undo(Undo, sealed)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return l.guard.Undo(undoKeys, strconv.Quote(key))
+	return l.guard.Undo(Undo, strconv.Quote(key))
 }
 
-// delete deletes keys. What it cannot delete is left to close.
-func (l *ledger) delete(keys []string) {
+// Delete deletes keys. What it cannot delete is left to close.
+func (l *Ledger) Delete(keys []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), keysTime)
 	defer cancel()
 	if _, err := redis.DeleteKeys(ctx, l.at, keys); err != nil {
@@ -80,9 +86,9 @@ func (l *ledger) delete(keys []string) {
 	}
 }
 
-// close deletes all keys of the run again, because a request may have arrived late. If it fails, the error names the keys that may be
+// Close deletes all keys of the run again, because a request may have arrived late. If it fails, the error names the keys that may be
 // left, and how to delete them.
-func (l *ledger) close() error {
+func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), keysTime)
@@ -94,14 +100,14 @@ func (l *ledger) close() error {
 			return nil // the guard tries once more
 		}
 	}
-	return errors.Join(err, l.guard.ForgetUndo(undoKeys))
+	return errors.Join(err, l.guard.ForgetUndo(Undo))
 }
 
 // mostNamed bounds the keys that an error names.
 const mostNamed = 100
 
 // remains is the error about keys that may be left, or nil if there are none.
-func (l *ledger) remains(err error, keys []string) error {
+func (l *Ledger) remains(err error, keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -139,10 +145,10 @@ func shellWord(text string) string {
 	return b.String() + "'"
 }
 
-// keys are a cell's keys on one of its links to a server at an address. A nil *keys is a server of the lab's own, where nothing has to be
+// Keys are a cell's keys on one of its links to a server at an address. A nil *keys is a server of the lab's own, where nothing has to be
 // remembered. It is safe for concurrent use.
-type keys struct {
-	ledger *ledger
+type Keys struct {
+	ledger *Ledger
 	prefix []byte // that every key contains: locks derive names of further keys from a key
 	scope  *commands.Scope
 
@@ -150,19 +156,20 @@ type keys struct {
 	seen map[string]struct{}
 }
 
-func (w *World) newKeys(prefix string) *keys {
-	if w.ledger == nil {
+// NewKeys are those of a cell, which contain a prefix. The nil ledger has none.
+func (l *Ledger) NewKeys(prefix string) *Keys {
+	if l == nil {
 		return nil
 	}
-	k := &keys{ledger: w.ledger, prefix: []byte(prefix), seen: map[string]struct{}{}}
-	k.scope = w.ledger.table.NewScope(k.own)
+	k := &Keys{ledger: l, prefix: []byte(prefix), seen: map[string]struct{}{}}
+	k.scope = l.table.NewScope(k.own)
 	return k
 }
 
-func (k *keys) own(name []byte) bool { return bytes.Contains(name, k.prefix) }
+func (k *Keys) own(name []byte) bool { return bytes.Contains(name, k.prefix) }
 
-// note remembers keys that are about to be written.
-func (k *keys) note(keys []string) error {
+// Note remembers keys that are about to be written.
+func (k *Keys) Note(keys []string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, key := range keys {
@@ -175,7 +182,7 @@ func (k *keys) note(keys []string) error {
 		case len(k.seen) == mostKeys:
 			return fmt.Errorf("the cell has written more than %d keys", mostKeys)
 		}
-		if err := k.ledger.note(key); err != nil {
+		if err := k.ledger.Note(key); err != nil {
 			return err
 		}
 		k.seen[key] = struct{}{}
@@ -183,22 +190,22 @@ func (k *keys) note(keys []string) error {
 	return nil
 }
 
-// all lists the keys that were written.
-func (k *keys) all() []string {
+// All lists the keys that were written.
+func (k *Keys) All() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Sorted(maps.Keys(k.seen))
 }
 
-// delete deletes the keys when nobody writes them any more.
-func (k *keys) delete() {
+// Delete deletes the keys when nobody writes them any more.
+func (k *Keys) Delete() {
 	if k != nil {
-		k.ledger.delete(k.all())
+		k.ledger.Delete(k.All())
 	}
 }
 
 // refuse says why a command must not reach the server, or "". It remembers the keys that the command may write.
-func (k *keys) refuse(args [][]byte) string {
+func (k *Keys) refuse(args [][]byte) string {
 	traits := k.ledger.table.Find(args)
 	if !k.ledger.anything {
 		if why := k.outside(traits.Name, args); why != "" {
@@ -208,14 +215,14 @@ func (k *keys) refuse(args [][]byte) string {
 	if !traits.Writes {
 		return ""
 	}
-	if err := k.note(traits.OwnKeys(args, k.own)); err != nil {
+	if err := k.Note(traits.OwnKeys(args, k.own)); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
 // outside says why a command touches more than the cell's keys, or "".
-func (k *keys) outside(name string, args [][]byte) string {
+func (k *Keys) outside(name string, args [][]byte) string {
 	at := k.ledger.at
 	switch {
 	case name == "SELECT" && len(args) == 2 && at.DB != 0:
@@ -233,8 +240,8 @@ func (k *keys) outside(name string, args [][]byte) string {
 // that were both killed.
 const leastExpiry = time.Hour
 
-// confine has a tap enter the server at the address, and keep to the cell's keys.
-func (k *keys) confine(cfg *tap.Config, limit time.Duration) {
+// Confine has a tap enter the server at the address, and keep to the cell's keys.
+func (k *Keys) Confine(cfg *tap.Config, limit time.Duration) {
 	at := k.ledger.at
 	cfg.Entry = tap.Entry{DB: at.DB, Dial: func(ctx context.Context, _ string) (net.Conn, error) {
 		conn, err := at.Dial(ctx)
@@ -249,4 +256,20 @@ func (k *keys) confine(cfg *tap.Config, limit time.Duration) {
 		cfg.Unseen = k.scope.Unseen
 	}
 	cfg.Expiry = tap.Expiry{Own: k.own, For: leastExpiry + limit, Least: leastExpiry}
+}
+
+// DeleteLeft is what the guard does for Undo: what is a sealed endpoint, then quoted keys.
+func DeleteLeft(ctx context.Context, what []string) (found bool, err error) {
+	at, err := redis.Unseal(what[0])
+	if err != nil {
+		return false, err
+	}
+	keys := make([]string, len(what)-1)
+	for i, quoted := range what[1:] {
+		if keys[i], err = strconv.Unquote(quoted); err != nil {
+			return false, fmt.Errorf("%q: %w", quoted, err)
+		}
+	}
+	deleted, err := redis.DeleteKeys(ctx, at, keys)
+	return deleted > 0, err
 }

@@ -1,4 +1,4 @@
-package live
+package clients
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func TestStderrIsQuoted(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, c.text, written)
 			require.NoError(t, client.Close())
-			require.NoError(t, kept.close())
+			require.NoError(t, kept.Close())
 			quoted := kept.String()
 			require.True(t, strings.HasPrefix(quoted, c.begins) && strings.HasSuffix(quoted, c.ends), quoted)
 			require.LessOrEqual(t, len(quoted), maxQuoted+len("; stderr:  … "))

@@ -1,4 +1,4 @@
-package live
+package clients
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ const (
 type stderr struct {
 	path func() string // the present cell's file; "": none
 	from *os.File
-	done chan struct{}
+	Done chan struct{}
 
 	mu   sync.Mutex
 	file *os.File
@@ -37,13 +37,13 @@ func keepStderr(path func() string) (*stderr, *os.File, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &stderr{path: path, from: from, done: make(chan struct{})}
+	s := &stderr{path: path, from: from, Done: make(chan struct{})}
 	go s.listen()
 	return s, to, nil
 }
 
 func (s *stderr) listen() {
-	defer close(s.done)
+	defer close(s.Done)
 	defer s.from.Close()
 	buffer := make([]byte, 4<<10)
 	for {
@@ -91,8 +91,8 @@ func (s *stderr) fail(err error) {
 	s.err = errors.Join(s.err, err)
 }
 
-// next closes the file of a cell. Later output belongs to another cell.
-func (s *stderr) next() error {
+// Next closes the file of a cell. Later output belongs to another cell.
+func (s *stderr) Next() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.err
@@ -107,7 +107,7 @@ func (s *stderr) next() error {
 // while standard error is open.
 func (s *stderr) String() string {
 	select {
-	case <-s.done:
+	case <-s.Done:
 	default:
 		return ""
 	}
@@ -139,8 +139,8 @@ func firstError(text string) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// close waits until the client's standard error has ended; the client is gone by then.
-func (s *stderr) close() error {
-	<-s.done
-	return s.next()
+// Close waits until the client's standard error has ended; the client is gone by then.
+func (s *stderr) Close() error {
+	<-s.Done
+	return s.Next()
 }
