@@ -19,7 +19,7 @@ func (c *cell) setsClocks() bool {
 	if c.storm != nil {
 		return slices.Contains(c.storm.Plan.Faults, faults.Skew)
 	}
-	return slices.ContainsFunc(c.Script.Steps, func(s scenarios.Step) bool { return s.Verb == scenarios.VerbClock })
+	return slices.ContainsFunc(c.run.Script.Steps, func(s scenarios.Step) bool { return s.Verb == scenarios.VerbClock })
 }
 
 // reachClock finds out whether the clock of a client that cannot set it itself can be set from outside, and sets it right: the process may have

@@ -15,16 +15,16 @@ import (
 
 // ensemble is the ensemble of the cell's locks, if the lock server is one.
 func (c *cell) ensemble() (*zookeeper.Ensemble, bool) {
-	if len(c.servers) == 0 {
+	if len(c.stage.servers) == 0 {
 		return nil, false
 	}
-	e, is := c.servers[0].Server.(*zookeeper.Ensemble)
+	e, is := c.stage.servers[0].Server.(*zookeeper.Ensemble)
 	return e, is
 }
 
 // meetEnsemble has one tap before the servers of the ensemble: their states are the same, and one request at a time passes.
 func (s *lockServer) meetEnsemble(ctx context.Context) (err error) {
-	if s.tap, err = s.cell.newTap(ctx, s.name, s.Addr(), s.cell.IsLock, s.cell.keys, false); err != nil {
+	if s.tap, err = s.cell.newTap(ctx, s.name, s.Addr(), s.cell.run.IsLock, s.cell.keys, false); err != nil {
 		return err
 	}
 	names := scenarios.ServerNames(len(s.ensemble.Members(ctx)))

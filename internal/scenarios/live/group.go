@@ -54,7 +54,7 @@ func (s *lockServer) meetGroup(ctx context.Context) error {
 		s.members = append(s.members, &member{Member: m, what: fmt.Sprintf("sentinel-%d", i+1), guide: true})
 	}
 	for i, m := range s.members {
-		watch := s.cell.IsLock
+		watch := s.cell.run.IsLock
 		if m.guide {
 			watch = nil
 		}
@@ -87,7 +87,7 @@ func (s *lockServer) rename() {
 // separate parts the primary and some clients from all others. Links to the other side refuse: what a client sends there would only wait.
 func (s *lockServer) separate(ctx context.Context, without []string) error {
 	old := s.Addr()
-	for _, client := range s.cell.Clients {
+	for _, client := range s.cell.run.Clients {
 		if client.Crashed() {
 			continue
 		}
@@ -106,7 +106,7 @@ func (s *lockServer) separate(ctx context.Context, without []string) error {
 
 // join ends what separate has begun.
 func (s *lockServer) join(ctx context.Context) error {
-	for _, client := range s.cell.Clients {
+	for _, client := range s.cell.run.Clients {
 		links := slices.DeleteFunc(s.cell.peers[client.Name].linksTo([]string{s.name}), func(l *lockLink) bool { return l.apart == nil })
 		_, err := atLinks(links, func(l *lockLink) (string, error) {
 			apart := l.apart

@@ -72,7 +72,7 @@ func (i *isolation) close() error {
 func (c *cell) mind(ctx context.Context, name string, s server.Server) {
 	if answerer, ok := s.(server.Answerer); ok && s != c.world.keeper {
 		for _, ask := range answerer.Questions() {
-			go c.late.Attend(ctx, ask)
+			go c.stage.late.Attend(ctx, ask)
 		}
 	}
 	mortal, ok := s.(server.Mortal)

@@ -67,9 +67,9 @@ func (c *cell) lockNodes() []string {
 	if c.world.keeper == nil {
 		return nil
 	}
-	nodes := []string{c.LockKey}
-	if c.OtherKey != "" {
-		nodes = append(nodes, c.OtherKey)
+	nodes := []string{c.run.LockKey}
+	if c.run.OtherKey != "" {
+		nodes = append(nodes, c.run.OtherKey)
 	}
 	return nodes
 }
@@ -79,17 +79,17 @@ func (c *cell) makeNodes(ctx context.Context) error {
 	if c.world.keeper == nil {
 		return nil
 	}
-	return zookeeper.MakeNodes(ctx, c.servers[0].Addr(), c.lockNodes())
+	return zookeeper.MakeNodes(ctx, c.stage.servers[0].Addr(), c.lockNodes())
 }
 
 // removeNodes removes them, with what the clients have left there.
 func (c *cell) removeNodes() error {
-	if c.world.keeper == nil || len(c.servers) == 0 {
+	if c.world.keeper == nil || len(c.stage.servers) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), clearTime)
 	defer cancel()
-	if any(c.servers[0].Server) != any(c.world.keeper) {
+	if any(c.stage.servers[0].Server) != any(c.world.keeper) {
 		return nil // an ensemble of the cell's own is emptied, or ended
 	}
 	return zookeeper.RemoveNodes(ctx, c.world.keeper.Addr(), c.lockNodes())

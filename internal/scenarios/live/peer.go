@@ -129,7 +129,7 @@ func (p *peer) watch() {
 	case <-p.parted:
 		return
 	}
-	if p.doomed() || p.cell.Over() {
+	if p.doomed() || p.cell.run.Over() {
 		return
 	}
 	why := p.gone()
@@ -150,7 +150,7 @@ func (p *peer) handle(h *play.Handle) string {
 
 // ask sends a request that is no operation of the history and waits for its answer.
 func (p *peer) ask(ctx context.Context, req protocol.Request) (protocol.Message, error) {
-	req.ID = p.cell.NextID()
+	req.ID = p.cell.run.NextID()
 	reply, err := p.send(req)
 	if err != nil {
 		return protocol.Message{}, p.gone()
@@ -197,7 +197,7 @@ func (p *peer) fate() error {
 
 // Heard records the messages of a process in their order, before the script's goroutine acts on them.
 func (p *peer) Heard(msg protocol.Message) {
-	defer p.cell.notify()
+	defer p.cell.stage.notify()
 	if msg.ID == 0 && !p.cell.admit(p) {
 		return
 	}
@@ -237,8 +237,8 @@ func (p *peer) wasLate(now time.Time, late time.Duration) {
 		p.cell.fill()
 		return
 	}
-	p.cell.late.Delayed(now.Sub(due))
-	p.cell.late.Add(stalls.Stall{From: due, To: now})
+	p.cell.stage.late.Delayed(now.Sub(due))
+	p.cell.stage.late.Add(stalls.Stall{From: due, To: now})
 }
 
 // named is the named handle; nil: it is one of another cell that the process has served.
@@ -330,7 +330,7 @@ func (p *peer) Call(op *play.Operation) error {
 	req := protocol.Request{ID: op.ID, Do: verbs[op.Op], Handle: p.handle(op.Handle)}
 	switch op.Op {
 	case history.OpAcquire:
-		req.WithinMS, req.Wait = protocol.MS(op.Within), p.cell.Wait
+		req.WithinMS, req.Wait = protocol.MS(op.Within), p.cell.run.Wait
 	case history.OpWork:
 		order(&req, op.Handle.Data)
 	}

@@ -25,8 +25,8 @@ func TestLateClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &peer{cell: &cell{memory: new(memory), stage: &stage{world: &World{pulse: &stalls.Pulse{}}, base: now.Add(-2 * time.Second)}}, resumed: test.resumed}
 			p.wasLate(now, time.Second)
-			assert.Equal(t, test.late, p.cell.LongestStall(0))
-			assert.Zero(t, p.cell.LongestStall(1500*time.Millisecond), "it began earlier")
+			assert.Equal(t, test.late, p.cell.stage.LongestStall(0))
+			assert.Zero(t, p.cell.stage.LongestStall(1500*time.Millisecond), "it began earlier")
 		})
 	}
 }

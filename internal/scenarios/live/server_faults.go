@@ -171,7 +171,7 @@ func migrate(ctx context.Context, s *lockServer, f play.ServerFault) (string, er
 	if err != nil {
 		return "", err
 	}
-	moved, left, err := migrator.Migrate(ctx, func(key string) bool { return !f.LockOnly || s.cell.IsLock(key) })
+	moved, left, err := migrator.Migrate(ctx, func(key string) bool { return !f.LockOnly || s.cell.run.IsLock(key) })
 	s.rename() // before a client can follow the slot
 	return fmt.Sprintf("of the slot's keys %d are on another primary and %d on the old one, which answers ASK", moved, left), wrap("migrating the slot", err)
 }

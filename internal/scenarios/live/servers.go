@@ -182,8 +182,8 @@ func (w *World) startUnread(ctx context.Context, log string) (_ server.Server, p
 
 // startServers starts the lock servers all at once, each with a tap. The taps share their breakpoints.
 func (c *cell) startServers(ctx context.Context) error {
-	names := play.ServerNames(c.Script, c.Traits)
-	if c.Traits.Library.Masters {
+	names := play.ServerNames(c.run.Script, c.run.Traits)
+	if c.run.Traits.Library.Masters {
 		return c.startMasters(ctx, names)
 	}
 	servers := make([]*lockServer, len(names))
@@ -199,21 +199,21 @@ func (c *cell) startServers(ctx context.Context) error {
 		case c.own != nil && c.world.keeper == nil:
 			s.Server, s.part, err = c.startOwn(ctx, log)
 		default:
-			s.Server, s.part, err = c.world.startServer(ctx, log, faultsServers(c.Script))
+			s.Server, s.part, err = c.world.startServer(ctx, log, faultsServers(c.run.Script))
 		}
 		if err == nil {
 			servers[i] = s
 		}
 		return err
 	})
-	c.servers = slices.DeleteFunc(servers, func(s *lockServer) bool { return s == nil })
+	c.stage.servers = slices.DeleteFunc(servers, func(s *lockServer) bool { return s == nil })
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	if err := c.makeNodes(ctx); err != nil {
 		return err
 	}
-	for _, s := range c.servers {
+	for _, s := range c.stage.servers {
 		var err error
 		c.mind(ctx, s.name, s.Server)
 		if s.ensemble, _ = s.Server.(*zookeeper.Ensemble); s.ensemble != nil {
@@ -228,7 +228,7 @@ func (c *cell) startServers(ctx context.Context) error {
 			}
 			continue
 		}
-		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.IsLock, c.keys, false); err != nil {
+		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.run.IsLock, c.keys, false); err != nil {
 			return err
 		}
 	}
@@ -246,7 +246,7 @@ func serverLog(name string) string {
 // stopServers closes taps and servers.
 func (c *cell) stopServers() error {
 	var errs []error
-	for _, s := range c.servers {
+	for _, s := range c.stage.servers {
 		if s.tap != nil && s.group == nil {
 			errs = append(errs, s.tap.Close())
 		}
@@ -257,7 +257,7 @@ func (c *cell) stopServers() error {
 		}
 	}
 	errs = append(errs, c.removeNodes())
-	for _, s := range c.servers {
+	for _, s := range c.stage.servers {
 		errs = append(errs, s.part())
 	}
 	if c.partResource != nil {

@@ -36,7 +36,7 @@ func (c *cell) newPeer(client *play.Client) *peer {
 		if c.spec.Needs == impls.OneZooKeeper {
 			p.handles[of.Name].keeper = p.newKeeper(p.handles[of.Name])
 		}
-		p.proc.Open(of.Name, c.spec, impls.Options{Key: of.Key, Lease: c.Script.Lease}, len(c.servers))
+		p.proc.Open(of.Name, c.spec, impls.Options{Key: of.Key, Lease: c.run.Script.Lease}, len(c.servers))
 	}
 	return p
 }
@@ -73,7 +73,7 @@ func (p *peer) expire(timer int) { p.hand(func() { p.proc.Expire(timer) }) }
 // hand lets something happen to the process: later, if it is paused now, and never if it is no more.
 func (p *peer) hand(what func()) {
 	switch {
-	case p.dead || p.cell.Over():
+	case p.dead || p.cell.run.Over():
 	case p.paused:
 		p.missed = append(p.missed, what)
 	default:
@@ -176,7 +176,7 @@ func (w pending) answered(replies []service.Reply) { w.resume(w.wait, process.In
 
 func (w pending) lost() {
 	after := hop
-	if w.cell.Traits.Resends != protocol.ResendsNothing {
+	if w.cell.run.Traits.Resends != protocol.ResendsNothing {
 		after += resendBackOff
 	}
 	w.cell.after(after, func() { w.resume(w.wait, process.Input{Lost: true}) })
@@ -193,7 +193,7 @@ func (p *peer) request(w process.Wait) {
 		sent.conn.user = &subscription{peer: p, conn: sent.conn}
 	}
 	l.send(c, sent)
-	if c.Traits.Resends != protocol.ResendsNothing && w.Server != process.Resource {
+	if c.run.Traits.Resends != protocol.ResendsNothing && w.Server != process.Resource {
 		c.after(readTimeout, func() {
 			if slices.Contains(l.waiting, sent) {
 				c.lose(sent)

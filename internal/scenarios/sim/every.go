@@ -113,7 +113,7 @@ func (e *Every) begin() *Every {
 func (*Every) priority() int { return 0 }
 
 func (e *Every) sent(s *schedule, client string, m message) {
-	e.state.sent(client, m, func(word string) bool { return s.bubble.IsLock(word) || s.bubble.IsData(word) })
+	e.state.sent(client, m, func(word string) bool { return s.bubble.run.IsLock(word) || s.bubble.run.IsData(word) })
 }
 
 // turn is the same for every client.

@@ -123,7 +123,7 @@ func (g *guest) open(ctx context.Context, h *handle) error {
 	if err != nil {
 		return play.Undecided("the lock of %s could not be opened: %v", h.Name, err)
 	}
-	g.cell.Traits.Verbs = slices.DeleteFunc(slices.Clone(g.cell.Traits.Verbs), func(verb string) bool {
+	g.cell.run.Traits.Verbs = slices.DeleteFunc(slices.Clone(g.cell.run.Traits.Verbs), func(verb string) bool {
 		return verb == protocol.Renew && !is[impls.Renewer](l.lock) || verb == protocol.Check && !is[impls.Checker](l.lock) ||
 			is[partial](l.lock) && l.lock.(partial).Lacks(verb)
 	})
@@ -142,7 +142,7 @@ type partial interface{ Lacks(verb string) bool }
 func (g *guest) access(l *guestLock) Access {
 	to := &lines{guest: g, lock: l, idle: map[string][]*line{}}
 	a := Access{
-		Client: l.Name, Name: g.bubble.library.Name, Lease: g.cell.Script.Lease,
+		Client: l.Name, Name: g.bubble.library.Name, Lease: g.cell.run.Script.Lease,
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return g.dial(ctx, l, network, addr)
 		},
@@ -228,7 +228,7 @@ func (g *guest) takeIn() (goOn bool) {
 // hand lets something happen to the client: later, if it is paused, and never if it is no more.
 func (g *guest) hand(what func()) {
 	switch {
-	case g.dead.Load() || g.cell.Over():
+	case g.dead.Load() || g.cell.run.Over():
 	case g.paused.Load():
 		g.missed = append(g.missed, what)
 	default:
@@ -289,7 +289,7 @@ func (l *guestLock) answered(g *guest, record func()) {
 func (g *guest) carryOut(ctx context.Context, l *guestLock, op *play.Operation) history.Answer {
 	switch op.Op {
 	case history.OpAcquire:
-		way, why := waiting.For(g.cell.Wait, l.lock)
+		way, why := waiting.For(g.cell.run.Wait, l.lock)
 		if why != "" {
 			return answers.Unsupported(why)
 		}

@@ -58,7 +58,7 @@ func (k *keeper) readTimeout() time.Duration { return k.timeout * 2 / 3 }
 
 // newKeeper opens a session. That takes no time: a cell begins with sessions that are open.
 func (p *peer) newKeeper(h *handle) *keeper {
-	k := &keeper{peer: p, handle: h, link: h.links[0], timeout: p.cell.Script.Lease, fired: map[int]bool{}}
+	k := &keeper{peer: p, handle: h, link: h.links[0], timeout: p.cell.run.Script.Lease, fired: map[int]bool{}}
 	k.open()
 	r := k.link.server.model.Do(k.conn.id, zookeeper.Reconnect(0, k.timeout)...)
 	k.link.server.attach(k.conn)

@@ -40,11 +40,11 @@ type made struct {
 
 // newKeeperServer is a ZooKeeper with the places of the cell's locks.
 func (c *cell) newKeeperServer(name string) *server {
-	s := &server{cell: c, name: name, watch: c.IsLock, queued: map[int]*queue{}}
+	s := &server{cell: c, name: name, watch: c.run.IsLock, queued: map[int]*queue{}}
 	n := &nodes{server: s, model: zookeeper.New(tick)}
 	s.model, s.nodes = n.model, n
 	n.model.Do(labConn, zookeeper.Reconnect(0, time.Hour)...)
-	for _, key := range []string{c.LockKey, c.OtherKey} {
+	for _, key := range []string{c.run.LockKey, c.run.OtherKey} {
 		if key != "" {
 			n.model.Do(labConn, "CREATE", key)
 			n.locks = append(n.locks, &lockNodes{key: key})
@@ -74,7 +74,7 @@ func (c *cell) describeRequest(p *packet, words []string) *flight {
 	}
 	f.Writes, f.Drops = op.Writes(), op.Drops()
 	for _, key := range []string{words[1], path.Dir(words[1])} {
-		if c.IsLock(key) {
+		if c.run.IsLock(key) {
 			f.keys, f.args = []string{key}, words
 			f.op, f.id = p.from.Current(false)
 			c.meet(f)
@@ -194,7 +194,7 @@ func recorded(name string, r service.Reply) string {
 // write writes an entry of the history.
 func (n *nodes) write(from *handle, conn int, note *history.Command, op history.Op, id int64) {
 	note.Server, note.Conn, note.Sent = n.server.name, int64(conn), n.server.cell.now
-	n.server.cell.Witness(history.Event{
+	n.server.cell.run.Witness(history.Event{
 		Kind: history.KindCommand, Client: from.Name, Lock: note.Changes[0].Key, Op: op, ID: id, Detail: &history.Detail{Command: note},
 	})
 }

@@ -186,9 +186,9 @@ func (c *cell) do(f *flight, again bool) service.Reply {
 		for i := range note.Changes {
 			note.Changes[i].After = f.server.state(note.Changes[i].Key)
 		}
-		c.LockKeys.Rename(history.Event{
+		c.run.LockKeys.Rename(history.Event{
 			Kind: history.KindCommand, Client: f.from.Name, Lock: f.keys[0], Op: f.op, ID: f.id, Detail: &history.Detail{Command: note},
-		}, c.Witness)
+		}, c.run.Witness)
 	}
 	c.publish(f.server)
 	return reply

@@ -40,7 +40,7 @@ func (p *peer) carryOut(ctx process.Context, lock impls.Lock, op *operation) his
 	h := op.Handle
 	switch op.Op {
 	case history.OpAcquire:
-		way, why := waiting.For(p.cell.Wait, lock)
+		way, why := waiting.For(p.cell.run.Wait, lock)
 		if why != "" {
 			return answers.Unsupported(why)
 		}

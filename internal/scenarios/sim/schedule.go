@@ -108,7 +108,7 @@ func (s *schedule) add(on *conn, m message) {
 
 // run takes all clients through their programs, then has each of them acquire the lock once more while nothing befalls them.
 func (s *schedule) run(ctx context.Context) error {
-	for _, c := range s.bubble.Cell.Clients {
+	for _, c := range s.bubble.run.Clients {
 		s.programs = append(s.programs, s.newProgram(s.bubble.peers[len(s.programs)], c))
 	}
 	s.over = false
@@ -221,13 +221,13 @@ func (s *schedule) delay() {
 	for _, f := range s.flows {
 		if name := f.conn.link.owner.Name; f.underWay() && !s.late[name] {
 			s.late[name] = true
-			s.bubble.Fault(faults.Delay, name, history.PhaseInject, "messages are late")
-			s.bubble.Fault(faults.Delay, name, history.PhaseEffective, "time passes while they are under way")
+			s.bubble.run.Fault(faults.Delay, name, history.PhaseInject, "messages are late")
+			s.bubble.run.Fault(faults.Delay, name, history.PhaseEffective, "time passes while they are under way")
 		}
 		if name := f.conn.link.owner.Name; f.underWay() && f.pending[0].noted && !s.held[name] {
 			s.held[name] = true
-			s.bubble.Fault(faults.HoldReply, name, history.PhaseInject, "a reply is late")
-			s.bubble.Fault(faults.HoldReply, name, history.PhaseEffective, "time passes while it is under way")
+			s.bubble.run.Fault(faults.HoldReply, name, history.PhaseInject, "a reply is late")
+			s.bubble.run.Fault(faults.HoldReply, name, history.PhaseEffective, "time passes while it is under way")
 		}
 	}
 }
@@ -238,11 +238,11 @@ func (s *schedule) onTime() {
 		name := p.handle.Name
 		if s.held[name] && !s.has(name, func(f *flow) bool { return f.underWay() && f.pending[0].noted }) {
 			delete(s.held, name)
-			s.bubble.Fault(faults.HoldReply, name, history.PhaseRecover, "it has arrived")
+			s.bubble.run.Fault(faults.HoldReply, name, history.PhaseRecover, "it has arrived")
 		}
 		if s.late[name] && !s.has(name, (*flow).underWay) {
 			delete(s.late, name)
-			s.bubble.Fault(faults.Delay, name, history.PhaseRecover, "all messages have arrived")
+			s.bubble.run.Fault(faults.Delay, name, history.PhaseRecover, "all messages have arrived")
 		}
 	}
 }
@@ -255,18 +255,18 @@ func (s *schedule) has(name string, is func(*flow) bool) bool {
 // cut breaks a connection. Its replies are lost, and its request with drop.
 func (s *schedule) cut(f *flow, drop bool) {
 	l, name := f.conn.link, f.conn.link.owner.Name
-	s.bubble.Fault(faults.ReplyLost, name, history.PhaseInject, "a connection to "+l.server.name)
+	s.bubble.run.Fault(faults.ReplyLost, name, history.PhaseInject, "a connection to "+l.server.name)
 	for _, p := range slices.Clone(l.waiting) {
 		if p.conn == f.conn {
 			s.bubble.lose(p)
 		}
 	}
 	l.breakConn(f.conn.number)
-	s.bubble.Fault(faults.ReplyLost, name, history.PhaseEffective, "the connection is broken")
+	s.bubble.run.Fault(faults.ReplyLost, name, history.PhaseEffective, "the connection is broken")
 	if drop {
 		s.drop(f)
 	}
-	s.bubble.Fault(faults.ReplyLost, name, history.PhaseRecover, "new connections are whole")
+	s.bubble.run.Fault(faults.ReplyLost, name, history.PhaseRecover, "new connections are whole")
 	s.onTime()
 }
 
