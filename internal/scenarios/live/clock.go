@@ -25,13 +25,13 @@ func (c *cell) setsClocks() bool {
 // reachClock finds out whether the clock of a client that cannot set it itself can be set from outside, and sets it right: the process may have
 // served another cell.
 func (p *peer) reachClock() error {
-	if p.Clock == nil || slices.Contains(p.hello.Verbs, protocol.Skew) {
+	if p.worker.Clock == nil || slices.Contains(p.hello.Verbs, protocol.Skew) {
 		return nil
 	}
-	if p.noClock = p.Clock.Reached(p.Proc.PID()); p.noClock != "" {
+	if p.noClock = p.worker.Clock.Reached(p.worker.Proc.PID()); p.noClock != "" {
 		return nil
 	}
 	p.outside = true
 	p.hello.Verbs = append(slices.Clone(p.hello.Verbs), protocol.Skew)
-	return p.Clock.Set(0, 1)
+	return p.worker.Clock.Set(0, 1)
 }

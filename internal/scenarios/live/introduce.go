@@ -35,7 +35,7 @@ func (p *peer) introduce(ctx context.Context) error {
 		return err
 	}
 	if p.foreign() {
-		p.cell.world.pool.Count(p.Worker)
+		p.cell.world.pool.Count(p.worker)
 	}
 	return nil
 }

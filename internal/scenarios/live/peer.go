@@ -33,11 +33,11 @@ type peer struct {
 	cell   *cell
 	links  map[*play.Handle]*links
 
-	*clients.Worker // nil before start, and after putBack
-	hello           protocol.Hello
-	outside         bool   // its clock is set from outside
-	noClock         string // why it cannot be set
-	paused          bool
+	worker  *clients.Worker // nil before start, and after putBack
+	hello   protocol.Hello
+	outside bool   // its clock is set from outside
+	noClock string // why it cannot be set
+	paused  bool
 
 	mu      sync.Mutex
 	asked   map[int64]*play.Operation // operations sent, by number
@@ -92,7 +92,7 @@ func (p *peer) start(ctx context.Context) error {
 	if err != nil {
 		return p.notStarted(err)
 	}
-	p.Worker = w
+	p.worker = w
 	p.watched.Go(p.watch)
 	return p.introduce(ctx)
 }
@@ -125,7 +125,7 @@ func (p *peer) StderrPath() string { return filepath.Join(p.cell.dir, p.client.N
 // watch waits for the end of the process's output. An end without an order ends its holds, and the cell.
 func (p *peer) watch() {
 	select {
-	case <-p.Conn.Done():
+	case <-p.worker.Conn.Done():
 	case <-p.parted:
 		return
 	}
@@ -173,26 +173,26 @@ func (p *peer) ask(ctx context.Context, req protocol.Request) (protocol.Message,
 func (p *peer) gone() error { return play.Undecided("%s", p.departure()) }
 
 func (p *peer) departure() string {
-	how := p.Conn.Err()
+	how := p.worker.Conn.Err()
 	if how == nil || errors.Is(how, protocol.ErrGone) {
 		how = p.fate()
 	}
-	return fmt.Sprintf("%s: %v%s", p.client.Name, how, p.Stderr)
+	return fmt.Sprintf("%s: %v%s", p.client.Name, how, p.worker.Stderr)
 }
 
 // fate is how the process ended. Its output ends a little earlier, and its standard error a little later.
 func (p *peer) fate() error {
 	patience := time.After(exitTime)
 	select {
-	case <-p.Proc.Done():
+	case <-p.worker.Proc.Done():
 	case <-patience:
-		return errors.New("client has closed its standard output, and is " + p.Proc.State())
+		return errors.New("client has closed its standard output, and is " + p.worker.Proc.State())
 	}
 	select {
-	case <-p.Stderr.Done:
+	case <-p.worker.Stderr.Done:
 	case <-patience:
 	}
-	return errors.New("client exited before replying: " + p.Proc.State())
+	return errors.New("client exited before replying: " + p.worker.Proc.State())
 }
 
 // Heard records the messages of a process in their order, before the script's goroutine acts on them.
@@ -261,24 +261,24 @@ func clause(text string) string {
 // stop ends the cell's use of the process. It returns a process that can be reset to the pool; any other it asks to exit, and kills if that
 // fails. If the client had already ended, or breaks the protocol, early says so.
 func (p *peer) stop() {
-	if p.Worker == nil {
+	if p.worker == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), exitTime)
 	defer cancel()
 	healthy := !p.paused && !p.doomed()
-	if healthy && canReset(p.hello) && p.reset(ctx) && (!p.foreign() || p.cell.world.pool.Alone(p.Worker)) {
+	if healthy && canReset(p.hello) && p.reset(ctx) && (!p.foreign() || p.cell.world.pool.Alone(p.worker)) {
 		close(p.parted)
 		p.watched.Wait()
-		p.ending = p.Stderr.Next()
-		if p.cell.world.pool.PutBack(p.Worker) {
-			p.Worker = nil
+		p.ending = p.worker.Stderr.Next()
+		if p.cell.world.pool.PutBack(p.worker) {
+			p.worker = nil
 			return
 		}
 	} else if healthy {
 		p.early = p.dismiss(ctx)
 	}
-	p.ending = errors.Join(p.ending, p.Proc.Kill(context.Background()))
+	p.ending = errors.Join(p.ending, p.worker.Proc.Kill(context.Background()))
 	p.watched.Wait()
 }
 
@@ -300,11 +300,11 @@ func (p *peer) dismiss(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-p.Conn.Done():
+	case <-p.worker.Conn.Done():
 	case <-ctx.Done():
 		return nil
 	}
-	if err := p.Conn.Err(); !errors.Is(err, protocol.ErrGone) {
+	if err := p.worker.Conn.Err(); !errors.Is(err, protocol.ErrGone) {
 		return play.Undecided("%s: %v", p.client.Name, err)
 	}
 	return nil
@@ -313,8 +313,8 @@ func (p *peer) dismiss(ctx context.Context) error {
 // close releases the lab's resources of a stopped process.
 func (p *peer) close() error {
 	errs := []error{p.ending}
-	if p.Worker != nil {
-		errs = append(errs, p.Conn.Close(), p.Stderr.Close())
+	if p.worker != nil {
+		errs = append(errs, p.worker.Conn.Close(), p.worker.Stderr.Close())
 	}
 	return errors.Join(append(errs, p.closeLinks())...)
 }
@@ -373,7 +373,7 @@ func (p *peer) TakeIn(ctx context.Context, h *play.Handle) error {
 }
 
 func (p *peer) Pause(ctx context.Context) error {
-	err := p.Proc.Pause(ctx)
+	err := p.worker.Proc.Pause(ctx)
 	p.paused = err == nil
 	return err
 }
@@ -383,17 +383,17 @@ func (p *peer) Resume(ctx context.Context) error {
 	p.resumed = time.Now() // before it runs, and can say that it was late
 	p.mu.Unlock()
 	p.endsWithholding(faults.Pause, "SIGCONT")
-	err := p.Proc.Resume(ctx)
+	err := p.worker.Proc.Resume(ctx)
 	p.paused = p.paused && err != nil
 	return err
 }
 
-func (p *peer) Kill(ctx context.Context) error { return p.Proc.Kill(ctx) }
+func (p *peer) Kill(ctx context.Context) error { return p.worker.Proc.Kill(ctx) }
 
 // SetClock sets the process's clock.
 func (p *peer) SetClock(ctx context.Context, offset time.Duration, rate float64) error {
 	if p.outside {
-		return p.Clock.Set(offset, rate)
+		return p.worker.Clock.Set(offset, rate)
 	}
 	if p.noClock != "" {
 		return play.NotApplicable("the clock of %s cannot be set: %s", p.client.Name, p.noClock)

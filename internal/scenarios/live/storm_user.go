@@ -178,7 +178,7 @@ func (u *user) do(ctx context.Context, step *scenarios.Step, patience time.Durat
 				return 0, unsupported(u.handle.Name, verbs[op.Op])
 			}
 			return op.Answer().Outcome, nil
-		case <-u.peer.Conn.Done():
+		case <-u.peer.worker.Conn.Done():
 			if !op.Answered() {
 				return 0, u.fate(nil)
 			}

@@ -89,7 +89,7 @@ func (t *Talk) Gone(client string) string { return t.cell.peers[client].departur
 // Departed is a client whose connection has ended, "" if there is none.
 func (t *Talk) Departed() string {
 	for _, client := range t.cell.run.Clients {
-		if closed(t.cell.peers[client.Name].Conn.Done()) {
+		if closed(t.cell.peers[client.Name].worker.Conn.Done()) {
 			return client.Name
 		}
 	}
@@ -101,10 +101,10 @@ func (t *Talk) Exited(client string, within time.Duration) (state string, exited
 	p := t.cell.peers[client]
 	p.client.Doom() // its end is no surprise
 	select {
-	case <-p.Proc.Done():
-		return p.Proc.State(), true
+	case <-p.worker.Proc.Done():
+		return p.worker.Proc.State(), true
 	case <-time.After(within):
-		return p.Proc.State(), false
+		return p.worker.Proc.State(), false
 	}
 }
 
@@ -246,7 +246,7 @@ func (t *Talk) Pause(client string, d time.Duration) error {
 	if err := p.Pause(t.ctx); err != nil {
 		return err
 	}
-	return errors.Join(sleep(t.ctx, d), p.Proc.Resume(t.ctx)) // not p.Resume: that it was late then is no stall, but the client should say so
+	return errors.Join(sleep(t.ctx, d), p.worker.Proc.Resume(t.ctx)) // not p.Resume: that it was late then is no stall, but the client should say so
 }
 
 // Late says whether a client has said that it was late since a time of the conversation.

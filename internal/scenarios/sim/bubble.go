@@ -105,7 +105,7 @@ func (w *Bubble) newBubble(subject play.Subject, script *scenarios.Script) *bubb
 	b.base = b.began.Add(-stride)
 	b.name()
 	b.outside = b
-	b.run.Record = play.NewRecorder(b.stamp)
+	b.run.Record = play.NewRecorder(b.timeline.stamp)
 	b.start = b.newGuest
 	b.stop = append(b.stop, b.close)
 	return b
@@ -161,7 +161,7 @@ func (b *bubble) hear() {
 	}
 	slices.SortStableFunc(said, func(a, b notice) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
 	for _, n := range said {
-		b.now = max(b.now, n.at)
+		b.timeline.now = max(b.timeline.now, n.at)
 		n.record()
 	}
 }

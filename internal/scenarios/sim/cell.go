@@ -14,7 +14,7 @@ import (
 
 // cell is one lock in one scenario, being played in virtual time.
 type cell struct {
-	timeline
+	timeline timeline
 	run      *play.Cell
 	world    *World
 	spec     impls.Spec
@@ -149,7 +149,7 @@ func (c *cell) token() string {
 }
 
 // Now is the time of the model.
-func (c *cell) Now() time.Duration { return c.now }
+func (c *cell) Now() time.Duration { return c.timeline.now }
 
 // Stride is the time between two steps.
 func (c *cell) Stride() time.Duration { return stride }
@@ -159,7 +159,7 @@ const eventsPerLook = 1024
 
 // Until lets what is going to happen happen, one thing after the other, until done says so, for at most d. When ctx ends, the error is its cause.
 func (c *cell) Until(ctx context.Context, d time.Duration, done func() bool) (bool, error) {
-	end := c.now + d
+	end := c.timeline.now + d
 	if end > c.limit() { // then it is the cell that takes too long
 		d = play.Ever
 	}
@@ -176,7 +176,7 @@ func (c *cell) Until(ctx context.Context, d time.Duration, done func() bool) (bo
 		case n%eventsPerLook == 0 && ctx.Err() != nil:
 			return false, context.Cause(ctx)
 		}
-		at, ok := c.next()
+		at, ok := c.timeline.next()
 		ok = ok && at <= end
 		if !ok && d == play.Ever && c.outside == nil {
 			return false, c.tooLong()
@@ -190,7 +190,7 @@ func (c *cell) Until(ctx context.Context, d time.Duration, done func() bool) (bo
 		c.reach(at)
 		switch {
 		case ok:
-			c.pop().do()
+			c.timeline.pop().do()
 		case d == play.Ever:
 			return false, c.tooLong()
 		default:
@@ -211,7 +211,7 @@ func (c *cell) sleep(until time.Duration) (early bool) {
 
 // reach moves time on, and with it the clocks of the servers.
 func (c *cell) reach(at time.Duration) {
-	c.now = at
+	c.timeline.now = at
 	for _, s := range c.servers {
 		s.keepTime(at)
 		if s.old != nil {

@@ -43,7 +43,7 @@ func (c *cell) newPeer(client *play.Client) *peer {
 
 // Now is what the process's wall clock shows.
 func (p *peer) Now() time.Time {
-	ago := p.cell.now - p.set
+	ago := p.cell.Now() - p.set
 	if p.rate != 1 {
 		ago = time.Duration(float64(ago) * p.rate)
 	}
@@ -65,7 +65,7 @@ func (p *peer) Token() string { return p.cell.token() }
 
 // Begun minds a time-out.
 func (p *peer) Begun(timer int, d time.Duration) {
-	p.cell.after(p.right(d), func() { p.expire(timer) })
+	p.cell.timeline.after(p.right(d), func() { p.expire(timer) })
 }
 
 func (p *peer) expire(timer int) { p.hand(func() { p.proc.Expire(timer) }) }
@@ -123,7 +123,7 @@ func (p *peer) begin(w process.Wait) {
 		}
 		p.request(w)
 	case process.Sleep:
-		p.cell.after(p.right(w.Length), func() { p.resume(w, process.Input{}) })
+		p.cell.timeline.after(p.right(w.Length), func() { p.resume(w, process.Input{}) })
 	case process.Contact:
 		p.handles[w.Handle].keeper.contact(w)
 	case process.Message:
@@ -179,7 +179,7 @@ func (w pending) lost() {
 	if w.cell.run.Traits.Resends != protocol.ResendsNothing {
 		after += resendBackOff
 	}
-	w.cell.after(after, func() { w.resume(w.wait, process.Input{Lost: true}) })
+	w.cell.timeline.after(after, func() { w.resume(w.wait, process.Input{Lost: true}) })
 }
 
 // request sends what a task of a handle waits for.
@@ -194,7 +194,7 @@ func (p *peer) request(w process.Wait) {
 	}
 	l.send(c, sent)
 	if c.run.Traits.Resends != protocol.ResendsNothing && w.Server != process.Resource {
-		c.after(readTimeout, func() {
+		c.timeline.after(readTimeout, func() {
 			if slices.Contains(l.waiting, sent) {
 				c.lose(sent)
 			}
@@ -224,7 +224,7 @@ func (s *subscription) broke() { s.wake() }
 func (s *subscription) await(w process.Wait) {
 	s.wait = w
 	if s.message != nil || s.conn.broken {
-		s.peer.cell.after(0, s.wake)
+		s.peer.cell.timeline.after(0, s.wake)
 	}
 }
 

@@ -136,7 +136,7 @@ type option struct {
 
 func (e *Every) next(s *schedule) (step, error) {
 	e.passed()
-	s.bubble.shift += shiftOfStep
+	s.bubble.timeline.shift += shiftOfStep
 	for {
 		if e.steps++; e.steps > mostScheduleSteps {
 			e.endless++
@@ -199,7 +199,7 @@ func (e *Every) labels(options []option) key {
 
 // note takes in that a step is about to happen.
 func (e *Every) note(s *schedule, o *option) {
-	st, now := &e.state, int64(s.bubble.now)
+	st, now := &e.state, int64(s.bubble.Now())
 	switch {
 	case o.arrives != nil && !o.arrives.pending[0].toClient():
 		e.last = o.who
@@ -290,7 +290,7 @@ func (e *Every) options(s *schedule) []option {
 		}
 	}
 	for _, p := range s.programs {
-		if !p.ready(s.bubble.now) {
+		if !p.ready(s.bubble.Now()) {
 			continue
 		}
 		op := p.ahead[0].Op
@@ -345,7 +345,7 @@ func (e *Every) faults(s *schedule, flows []*flow) (all []option) {
 func (s *schedule) leaseEnds() (in time.Duration, known bool) {
 	for _, v := range s.bubble.servers {
 		if left := v.redis().Expiries(); len(left) > 0 && (!known || left[0] < in) {
-			in, known = left[0]-s.bubble.now%time.Millisecond, true
+			in, known = left[0]-s.bubble.Now()%time.Millisecond, true
 		}
 	}
 	return in, known

@@ -60,7 +60,7 @@ const (
 
 // guestLock is a lock of a guest.
 type guestLock struct {
-	*handle
+	handle   *handle
 	lock     impls.Lock
 	stop     func() // ends what the lock has started; nil: it was not opened
 	ctx      context.Context
@@ -142,19 +142,19 @@ type partial interface{ Lacks(verb string) bool }
 func (g *guest) access(l *guestLock) Access {
 	to := &lines{guest: g, lock: l, idle: map[string][]*line{}}
 	a := Access{
-		Client: l.Name, Name: g.bubble.library.Name, Lease: g.cell.run.Script.Lease,
+		Client: l.handle.Name, Name: g.bubble.library.Name, Lease: g.cell.run.Script.Lease,
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return g.dial(ctx, l, network, addr)
 		},
 		Ask:    to.ask,
 		Env:    &env{guestEnv: guestEnv{began: g.bubble.began}, guest: g, lock: l, lines: to},
 		Awaits: l.awaits,
-		Lost:   func(why string) { l.tell(g, func() { l.NoticeLoss(0, why) }) },
+		Lost:   func(why string) { l.tell(g, func() { l.handle.NoticeLoss(0, why) }) },
 		Renewed: func(valid time.Duration) {
-			l.tell(g, func() { l.NoticeValidity(valid) })
+			l.tell(g, func() { l.handle.NoticeValidity(valid) })
 		},
 	}
-	for i := range l.links {
+	for i := range l.handle.links {
 		a.Addrs = append(a.Addrs, addr(i))
 	}
 	return a
@@ -301,10 +301,10 @@ func (g *guest) carryOut(ctx context.Context, l *guestLock, op *play.Operation) 
 		return answers.Granted(l.lock, held, err)
 	case history.OpWork:
 		task := work.Task{
-			Resource: resource{g, l.handle}, Client: g.name, Key: l.Data.Key, Stock: l.Data.Stock, Item: l.Data.Item,
+			Resource: resource{g, l.handle}, Client: g.name, Key: l.handle.Data.Key, Stock: l.handle.Data.Stock, Item: l.handle.Data.Item,
 			Shared: func(_ string, fresh func() any) any { return fresh() },
 		}
-		return task.Under(l.lock).Do(ctx, l.Data.Work)
+		return task.Under(l.lock).Do(ctx, l.handle.Data.Work)
 	}
 	return answers.Perform(ctx, l.lock, op.Op)
 }
@@ -379,7 +379,7 @@ func (g *guest) Resume(context.Context) error {
 	missed := g.missed
 	g.missed = nil
 	for _, what := range missed {
-		g.cell.after(0, func() { g.hand(what) })
+		g.cell.timeline.after(0, func() { g.hand(what) })
 	}
 	return nil
 }

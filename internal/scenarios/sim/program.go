@@ -58,7 +58,7 @@ func (p *program) begin() {
 		return
 	}
 	p.op, p.gaveUp = op, false
-	p.patience = p.schedule.bubble.now + op.Within + p.schedule.choose.patience(p.schedule)
+	p.patience = p.schedule.bubble.Now() + op.Within + p.schedule.choose.patience(p.schedule)
 }
 
 // learn takes in the answer to the operation, and chooses what is next.
@@ -77,7 +77,7 @@ func (p *program) learn() {
 	for len(p.ahead) > 0 && !p.handle.May(p.ahead[0].Op) {
 		p.ahead = p.ahead[1:]
 	}
-	p.rests = s.bubble.now + s.choose.rest(s)
+	p.rests = s.bubble.Now() + s.choose.rest(s)
 }
 
 // giveUp cancels the operation. Work is not given up: what arrives of it later would be the client's fault, not the lock's.
@@ -118,7 +118,7 @@ func (p *program) await(ctx context.Context) error {
 		return nil
 	}
 	s := p.schedule
-	answered, err := s.bubble.Until(ctx, max(0, p.patience-s.bubble.now), p.op.Answered)
+	answered, err := s.bubble.Until(ctx, max(0, p.patience-s.bubble.Now()), p.op.Answered)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (r *random) choices(s *schedule) []choice {
 		}
 	}
 	for _, p := range s.programs {
-		if p.ready(s.bubble.now) {
+		if p.ready(s.bubble.Now()) {
 			r.room = append(r.room, choice{step{begins: p}, &p.priority})
 		}
 	}

@@ -94,7 +94,7 @@ func (b *bubble) newSchedule(search Search) *schedule {
 func (s *schedule) add(on *conn, m message) {
 	if s.over {
 		s.sent += instant
-		s.bubble.after(on.link.takes()+s.sent, m.arrive)
+		s.bubble.timeline.after(on.link.takes()+s.sent, m.arrive)
 		return
 	}
 	i := slices.IndexFunc(s.flows, func(f *flow) bool { return f.conn == on })
@@ -122,7 +122,7 @@ func (s *schedule) run(ctx context.Context) error {
 		case !goOn:
 			return s.conclude(ctx)
 		}
-		if s.bubble.now > s.bubble.limit() {
+		if s.bubble.Now() > s.bubble.limit() {
 			return s.endless()
 		}
 		if ctx.Err() != nil {
@@ -144,8 +144,8 @@ func (s *schedule) endless() error {
 // step lets one thing happen. It returns false when all programs have ended.
 func (s *schedule) step() (goOn bool, err error) {
 	s.bubble.settle()
-	for at, ok := s.bubble.next(); ok && at <= s.bubble.now; at, ok = s.bubble.next() {
-		s.bubble.pop().do()
+	for at, ok := s.bubble.timeline.next(); ok && at <= s.bubble.Now(); at, ok = s.bubble.timeline.next() {
+		s.bubble.timeline.pop().do()
 		s.bubble.settle()
 	}
 	if !slices.ContainsFunc(s.programs, func(p *program) bool { return !p.ended() }) || s.bubble.cell.broken != nil {
@@ -186,11 +186,11 @@ func (s *schedule) idle() time.Duration {
 	least := s.Lease
 	for _, p := range s.programs {
 		if p.op == nil && !p.ended() {
-			least = min(least, max(p.rests-s.bubble.now, 0))
+			least = min(least, max(p.rests-s.bubble.Now(), 0))
 		}
 	}
-	if at, ok := s.bubble.next(); ok {
-		least = min(least, at-s.bubble.now)
+	if at, ok := s.bubble.timeline.next(); ok {
+		least = min(least, at-s.bubble.Now())
 	}
 	return max(least, time.Millisecond)
 }
@@ -199,7 +199,7 @@ func (s *schedule) idle() time.Duration {
 // which histories record as a delay. It returns whether one has acted.
 func (s *schedule) pass(d time.Duration, through bool) (acted bool) {
 	s.delay()
-	for until := s.bubble.now + d; s.bubble.sleep(until); {
+	for until := s.bubble.Now() + d; s.bubble.sleep(until); {
 		acted = true
 		if !through {
 			break
@@ -209,7 +209,7 @@ func (s *schedule) pass(d time.Duration, through bool) (acted bool) {
 	}
 	s.bubble.settle()
 	for _, p := range s.programs {
-		if p.op != nil && s.bubble.now > p.patience {
+		if p.op != nil && s.bubble.Now() > p.patience {
 			p.giveUp()
 		}
 	}

@@ -125,7 +125,7 @@ func (s *server) inTurn(carryOut func()) {
 
 func (s *server) serveNext() {
 	paced := s.paced
-	s.cell.after(s.each, func() {
+	s.cell.timeline.after(s.each, func() {
 		if s.paced != paced {
 			return // nothing waits any more
 		}

@@ -84,7 +84,7 @@ func (st *stateOf) gave(client string, now int64, what, said string) key {
 
 // of is the state of a schedule.
 func (st *stateOf) of(s *schedule, held map[any]bool) key {
-	b := binary.AppendVarint(st.buf[:0], int64(s.bubble.now))
+	b := binary.AppendVarint(st.buf[:0], int64(s.bubble.Now()))
 	b = append(binary.AppendVarint(b, int64(s.struck)), st.befell[:]...)
 	for _, v := range s.bubble.servers {
 		b = v.redis().AppendState(b)
