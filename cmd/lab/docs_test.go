@@ -19,7 +19,8 @@ import (
 
 	"github.com/locklab/locklab/impls"
 	chromium "github.com/locklab/locklab/internal/browser"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -264,10 +265,10 @@ func TestTranscriptsOfProcesses(t *testing.T) {
 func throughShell(t *testing.T, s transcript) string {
 	t.Helper()
 	if strings.Contains(s.command, "--server redis-server") {
-		needs.Found(t, "redis", server.FindRedis)
+		needs.Found(t, "redis", redis.Find)
 	}
 	if strings.Contains(s.command, "--server zookeeper") {
-		needs.Found(t, "zookeeper", server.FindZooKeeper)
+		needs.Found(t, "zookeeper", zookeeper.Find)
 	}
 	printed, err := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(s.command, "go run ./cmd/lab ", "lab ")).CombinedOutput()
 	assert.NoError(t, err, "%s: %s\n%s", s.page, s.command, printed)

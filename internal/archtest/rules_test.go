@@ -62,18 +62,35 @@ func rules() map[string]rule {
 		"internal/faults/tap":      {own: []string{"history", "faults", "internal/faults/jute", "internal/faults/resp", "internal/faults/commands", "internal/faults/probe"}},
 		"internal/faults/network":  {own: []string{"faults", "history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
 		// The hooks know no more of the lab than a page in memory.
-		"internal/faults/clocks":  {},
-		"internal/faults/process": {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
-		"internal/faults/server": {
-			own:      []string{"history", "faults", "internal/faults/jute", "internal/faults/network", "internal/faults/resp", "internal/faults/process", "internal/redisclient"},
+		"internal/faults/clocks":         {},
+		"internal/faults/process":        {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
+		"internal/faults/server":         {own: []string{"history"}},
+		"internal/faults/server/daemon":  {own: []string{"internal/faults/network", "internal/faults/process"}},
+		"internal/faults/server/address": {own: []string{"internal/faults/jute", "internal/faults/resp"}},
+		// One for each kind of server: none knows another.
+		"internal/faults/server/redis": {
+			own:      []string{"faults", "internal/faults/network", "internal/faults/resp", "internal/faults/process", "internal/faults/server", "internal/faults/server/address", "internal/faults/server/daemon", "internal/redisclient"},
 			external: []string{"github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"},
 		},
+		"internal/faults/server/zookeeper":  {own: []string{"faults", "internal/faults/jute", "internal/faults/network", "internal/faults/process", "internal/faults/server", "internal/faults/server/address", "internal/faults/server/daemon"}},
+		"internal/faults/server/etcd":       {own: []string{"history", "internal/faults/process", "internal/faults/server", "internal/faults/server/daemon"}},
+		"internal/faults/server/postgres":   {own: []string{"history", "internal/faults/process", "internal/faults/server", "internal/faults/server/daemon"}},
+		"internal/faults/server/servertest": {own: []string{"internal/faults/process", "internal/needs"}, external: []string{"github.com/stretchr/testify", "go.uber.org/goleak"}, tests: true},
 
 		"scenarios":               {own: []string{"history", "faults", "internal/spelling", "checker"}},
 		"internal/scenarios/play": {own: []string{"history", "faults", "internal/faults/jute", "impls", "scenarios", "internal/worker/protocol"}},
 		"internal/scenarios/live": {own: []string{
-			"history", "faults", "internal/faults/clocks", "internal/faults/commands", "internal/faults/jute", "internal/faults/network", "internal/faults/process", "internal/faults/resp", "internal/faults/server", "internal/faults/tap",
-			"scenarios", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker/protocol",
+			"history", "faults", "internal/faults/clocks", "internal/faults/commands", "internal/faults/jute", "internal/faults/network", "internal/faults/process", "internal/faults/resp", "internal/faults/tap",
+			"internal/faults/server", "internal/faults/server/address", "internal/faults/server/redis", "internal/faults/server/zookeeper",
+			"scenarios", "internal/scenarios/live/clients", "internal/scenarios/live/ledger", "internal/scenarios/live/service", "internal/scenarios/live/stalls", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker/protocol",
+		}},
+		"internal/scenarios/live/clients": {own: []string{"internal/faults/clocks", "internal/faults/process", "internal/worker/protocol"}},
+		"internal/scenarios/live/ledger":  {own: []string{"internal/faults/commands", "internal/faults/process", "internal/faults/server/redis", "internal/faults/tap"}},
+		"internal/scenarios/live/stalls":  {own: []string{"internal/faults/server"}},
+		// The only one that knows every kind of server.
+		"internal/scenarios/live/service": {own: []string{
+			"history", "faults", "internal/faults/network", "internal/faults/process", "internal/faults/server", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis",
+			"internal/faults/server/zookeeper", "internal/faults/tap", "scenarios", "internal/scenarios/play", "internal/worker/protocol",
 		}},
 		"internal/scenarios/conform": {own: []string{"faults", "internal/scenarios/live", "internal/scenarios/play", "internal/worker/protocol"}},
 		"internal/scenarios/sim": {own: []string{
@@ -85,7 +102,7 @@ func rules() map[string]rule {
 		"internal/scenarios/reproduce": {own: []string{"history", "faults", "internal/faults/commands", "internal/timeline", "internal/timeline/ownership", "impls", "checker", "internal/record", "scenarios", "internal/sim", "internal/sim/trace"}, pure: true},
 		// What a measurement found, for those who show it.
 		"internal/bench":         {pure: true, scripted: true},
-		"internal/bench/measure": {own: []string{"internal/waiting", "internal/bench", "history", "impls", "internal/faults/process", "internal/faults/server", "internal/worker", "internal/worker/work"}},
+		"internal/bench/measure": {own: []string{"internal/waiting", "internal/bench", "history", "impls", "internal/faults/process", "internal/faults/server", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis", "internal/faults/server/zookeeper", "internal/worker", "internal/worker/work"}},
 
 		"worker/client": {},
 		"internal/kits": {own: []string{"worker/client"}},
@@ -142,7 +159,7 @@ func rules() map[string]rule {
 				"internal/serve", "internal/report/web",
 				"internal/adapters", "history", "internal/compare", "internal/explain", "internal/reasons", "internal/export", "internal/find", "internal/grade", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
-				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
+				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server/address", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis", "internal/faults/server/zookeeper", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
 				"internal/sim/explore", "internal/sim/points", "internal/sim/trace", "internal/scenarios/reproduce",
 				"internal/sources", "internal/spelling", "internal/suite", "internal/supervise", "internal/waiting",
@@ -151,7 +168,7 @@ func rules() map[string]rule {
 		},
 
 		// Modules of their own, so that what they need stays out of this one's.
-		"internal/adapters": {own: []string{"internal/faults/server"}},
+		"internal/adapters": {own: []string{"internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/zookeeper"}},
 		"adapters/go":       {own: []string{"worker/client"}, external: []string{"github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/go-zookeeper/zk", "github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
 		"adapters/etcd": {
 			own:      []string{"history", "impls", "internal/worker", "internal/bench/measure"},

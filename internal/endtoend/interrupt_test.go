@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/report"
 )
@@ -36,7 +36,7 @@ func TestInterruptedLab(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if strings.Contains(name, "redis-server") {
-				needs.Found(t, "redis", server.FindRedis)
+				needs.Found(t, "redis", redis.Find)
 			}
 			if name != "Ctrl-C" {
 				needs.Long(t, "one more way to end it")

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/internal/report"
@@ -31,7 +31,7 @@ type theirs struct {
 // startTheirs starts one that keeps every write, with a key of others in it.
 func startTheirs(t *testing.T) theirs {
 	t.Helper()
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	s := theirs{addr: listener.Addr().String(), script: filepath.Join(t.TempDir(), "redis.sh")}
@@ -65,7 +65,7 @@ esac
 func (s theirs) await(t *testing.T) {
 	t.Helper()
 	eventually(t, patience, func() error {
-		_, err := server.At(context.Background(), server.Plain(s.addr))
+		_, err := redis.At(context.Background(), redis.Plain(s.addr))
 		return err
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/report"
 )
@@ -32,7 +32,7 @@ func TestPartOfTheSuite(t *testing.T) {
 			t.Parallel()
 			if kind == "redis-server" {
 				needs.Long(t, "the same on a redis-server")
-				needs.Found(t, "redis", server.FindRedis)
+				needs.Found(t, "redis", redis.Find)
 			}
 			lab := start(t, "run", "--json", "--server", kind, "--shard", shard)
 			code := lab.exitCode(t, suiteTime)

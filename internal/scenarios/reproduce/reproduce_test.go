@@ -20,7 +20,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
@@ -244,7 +244,7 @@ func TestLive(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			if kind == live.RedisServer {
 				needs.Long(t, "the same as on the embedded server")
-				needs.Found(t, "redis", server.FindRedis)
+				needs.Found(t, "redis", redis.Find)
 			}
 			t.Parallel()
 			playAll(t, lab.Setting{Server: kind}, all)
