@@ -21,7 +21,7 @@ import (
 	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/scenarios/live"
 )
 
@@ -99,13 +99,13 @@ func examine(ctx context.Context, w io.Writer, width int) error {
 
 func (f finding) row() []string {
 	if f.err == nil {
-		return []string{"ok", f.what, f.use, report.Clean(f.version)}
+		return []string{"ok", f.what, f.use, format.Clean(f.version)}
 	}
 	said := f.err.Error()
 	if f.remedy != "" {
 		said += "; " + f.remedy
 	}
-	return []string{"missing", f.what, f.use, report.Clean(said)}
+	return []string{"missing", f.what, f.use, format.Clean(said)}
 }
 
 // requirements says of each word that LOCKLAB_REQUIRE can have, or has, whether it is satisfied here.

@@ -18,7 +18,8 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/exploration"
+	"github.com/locklab/locklab/internal/report/terminal"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/sim/explore"
 	"github.com/locklab/locklab/internal/sim/trace"
@@ -178,7 +179,7 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprint(cmd.OutOrStdout(), boundsText(explore.Config(plan), opts.Width))
 	}
 	collectLess()
-	meter := report.NewMeter(cmd.ErrOrStderr(), opts, f.quiet)
+	meter := terminal.NewMeter(cmd.ErrOrStderr(), opts, f.quiet)
 	last := f.follow(cmd.ErrOrStderr(), &plan, meter, opts.Width)
 	page, err := f.claim()
 	if err != nil {
@@ -196,7 +197,7 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		err = writeJSON(cmd.OutOrStdout(), newExploreRecord(explored))
 	} else {
 		err = writeExploration(cmd.OutOrStdout(), explored, exploreOptions{
-			TraceOptions: report.TraceOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose}, Assumptions: f.assumptions || f.verbose,
+			TraceOptions: exploration.TraceOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose}, Assumptions: f.assumptions || f.verbose,
 		})
 	}
 	switch {
@@ -245,7 +246,7 @@ func namesScript(path string) bool {
 }
 
 // follow shows how far the search of a plan has come, and once, if it takes long, how to bound it. What it returns is how far it had come last.
-func (f *exploreFlags) follow(stderr io.Writer, plan *lab.ExplorePlan, meter *report.Meter, width int) *explore.Progress {
+func (f *exploreFlags) follow(stderr io.Writer, plan *lab.ExplorePlan, meter *terminal.Meter, width int) *explore.Progress {
 	var last explore.Progress
 	plan.Progress = func(p explore.Progress) {
 		if last.Memory < largeTables && p.Memory >= largeTables {
@@ -253,7 +254,7 @@ func (f *exploreFlags) follow(stderr io.Writer, plan *lab.ExplorePlan, meter *re
 		}
 		if !f.quiet && last.Took < longSearch && p.Took >= longSearch {
 			meter.Clear()
-			note := screen{width: width}
+			note := fitted{width: width}
 			note.line("lab: this search may take long; Ctrl-C ends it and says how far it came. To bound it: %s", smaller(explore.Config(*plan), "--limit time=1m"))
 			io.WriteString(stderr, note.text.String())
 		}
@@ -271,7 +272,7 @@ func (f *exploreFlags) interrupted(cmd *cobra.Command, err error, last explore.P
 	if context.Cause(cmd.Context()) == nil {
 		return err
 	}
-	note := screen{width: terminalWidth(cmd.OutOrStdout())}
+	note := fitted{width: terminalWidth(cmd.OutOrStdout())}
 	note.line("lab: not complete: %s", progressLine(last))
 	note.field("searched", "%s; no counterexample so far", searched(last))
 	fmt.Fprint(cmd.ErrOrStderr(), note.text.String())

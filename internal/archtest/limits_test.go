@@ -24,8 +24,8 @@ const (
 // above are the types and packages that have more, and how much. These figures may only fall, and none may be added.
 func above() map[string]int {
 	return map[string]int{
-		"cmd/lab files":                                      57,
-		"cmd/lab lines":                                      8214,
+		"cmd/lab files":                                      55,
+		"cmd/lab lines":                                      8199,
 		"cmd/lab.runFlags fields":                            35,
 		"cmd/lab.runFlags methods":                           42,
 		"cmd/lab.stormFlags fields":                          43,
@@ -36,8 +36,6 @@ func above() map[string]int {
 		"internal/faults/tap.flight fields":                  28,
 		"internal/lab.Exploration fields":                    28,
 		"internal/lab.shrinker fields":                       28,
-		"internal/report files":                              49,
-		"internal/report lines":                              6966,
 		"internal/scenarios/conform.talk methods":            42,
 		"internal/scenarios/live.peer methods":               51,
 		"internal/scenarios/play.Cell methods":               58,

@@ -113,14 +113,14 @@ func rules() map[string]rule {
 		// The public library is thin: what it does, internal/lab does.
 		"lab": {own: []string{"history", "faults", "impls", "checker", "internal/record", "scenarios", "internal/lab", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/storm", "internal/sim/explore", "internal/sim/trace"}},
 		"internal/lab": {own: []string{"faults",
-			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/record", "internal/listing/golang", "internal/report", "internal/story", "internal/worker",
+			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/record", "internal/listing/golang", "internal/report", "internal/report/exploration", "internal/report/figures", "internal/report/page", "internal/report/rundir", "internal/story", "internal/worker",
 			"scenarios", "internal/scenarios/conform", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/sim", "internal/scenarios/storm",
 			"internal/sim/explore", "internal/sim/points", "internal/sim/trace", "internal/version",
 		}},
 		// It is in other people's go.mod: what it needs, they get. See TestLocktestIsLean.
 		"locktest": {
 			own: []string{
-				"history", "impls", "checker", "internal/answers", "internal/findings", "internal/racing", "internal/record", "internal/report", "internal/spelling", "internal/story", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm",
+				"history", "impls", "checker", "internal/answers", "internal/findings", "internal/racing", "internal/record", "internal/report/diagram", "internal/report/page", "internal/report/rundir", "internal/spelling", "internal/story", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm",
 				"internal/worker/protocol",
 			},
 			tests: true,
@@ -128,7 +128,7 @@ func rules() map[string]rule {
 		"internal/suite":   {own: []string{"internal/spelling"}, external: []string{"github.com/pelletier/go-toml/v2"}},
 		"internal/compare": {own: []string{"checker", "internal/record"}, pure: true, scripted: true},
 		"internal/export": {
-			own: []string{"checker", "history", "internal/record", "internal/report", "internal/timeline"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true,
+			own: []string{"checker", "history", "internal/record", "internal/report/diagram", "internal/timeline"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true,
 		},
 		// What others have recorded is judged as a run is, with the model of Redis in the place of its replies.
 		"internal/recorded": {own: []string{"checker", "history", "internal/record", "internal/sim"}, pure: true, scripted: true},
@@ -137,15 +137,32 @@ func rules() map[string]rule {
 		// The reader parses Go, which a library's test does not need: whoever writes a page passes it.
 		"internal/listing":        {own: []string{"history", "impls"}, pure: true, scripted: true},
 		"internal/listing/golang": {own: []string{"history", "impls", "internal/listing"}, pure: true, scripted: true},
-		"internal/report": {own: []string{
-			"internal/findings", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/record", "internal/sim/trace",
-			// What a reader must know of a cell besides its history: the story of the scenario, the idea of the lock, and the finding as a sentence.
-			"impls", "scenarios", "internal/listing", "internal/story", "internal/reasons", "internal/report/web", "internal/report/web/encode",
+		// Reports: what several need is below, and what people read above it. The run's events pass through report itself.
+		"internal/report/format":   {pure: true, scripted: true},
+		"internal/report/terminal": {own: []string{"internal/report/format"}, external: []string{"golang.org/x/sys"}},
+		"internal/report/outcome":  {own: []string{"checker", "internal/findings", "internal/record", "internal/report/format"}, pure: true, scripted: true},
+		"internal/report/rundir":   {own: []string{"internal/record"}},
+		"internal/report":          {own: []string{"internal/record", "internal/report/format", "internal/report/outcome"}},
+		"internal/report/screen": {own: []string{
+			"checker", "history", "internal/record", "internal/story",
+			"internal/report", "internal/report/diagram", "internal/report/format", "internal/report/outcome", "internal/report/rundir", "internal/report/terminal",
 		}},
+		"internal/report/diagram": {own: []string{
+			"checker", "faults", "history", "internal/record", "internal/story", "internal/timeline", "internal/report/format", "internal/report/outcome",
+			// What a reader must know of a cell besides its history: the story of the scenario, and the idea of the lock.
+			"impls", "scenarios",
+		}, pure: true, scripted: true},
+		"internal/report/exploration": {own: []string{"checker", "faults", "history", "internal/sim/trace", "internal/report/format", "internal/report/outcome"}, pure: true, scripted: true},
+		"internal/report/figures":     {own: []string{"internal/bench", "internal/report/format", "internal/report/rundir", "internal/report/terminal"}},
+		"internal/report/page": {own: []string{
+			"checker", "faults", "history", "internal/record", "internal/story", "internal/timeline", "impls", "scenarios", "internal/listing", "internal/reasons",
+			"internal/report/diagram", "internal/report/format", "internal/report/outcome", "internal/report/web", "internal/report/web/encode",
+		}},
+		"internal/report/reporttest": {own: []string{"checker", "history", "internal/record", "internal/report"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/report/web":        {pure: true, scripted: true},
 		"internal/report/web/encode": {own: []string{"history", "internal/timeline"}, pure: true, scripted: true},
 		// It shows runs in a browser; how they are run, it is told.
-		"internal/serve": {own: []string{"internal/lab", "internal/record", "internal/report", "internal/report/web"}},
+		"internal/serve": {own: []string{"internal/lab", "internal/record", "internal/report", "internal/report/page", "internal/report/rundir", "internal/report/web"}},
 		// The playground: what its page asks for, what carries the questions in a page, and what puts the page together.
 		"web/internal/playground": {own: []string{
 			"checker", "faults", "history", "impls", "internal/reasons", "internal/report/web/encode", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/sim", "internal/sim/explore", "internal/sim/points",
@@ -157,7 +174,8 @@ func rules() map[string]rule {
 		"cmd/lab": {
 			own: []string{
 				"internal/serve", "internal/report/web",
-				"internal/adapters", "history", "internal/compare", "internal/explain", "internal/reasons", "internal/export", "internal/find", "internal/grade", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
+				"internal/adapters", "history", "internal/compare", "internal/explain", "internal/reasons", "internal/export", "internal/find", "internal/grade", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker",
+				"internal/report", "internal/report/diagram", "internal/report/exploration", "internal/report/figures", "internal/report/format", "internal/report/page", "internal/report/rundir", "internal/report/screen", "internal/report/terminal",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
 				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server/address", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis", "internal/faults/server/zookeeper", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
@@ -194,7 +212,7 @@ func rules() map[string]rule {
 		"internal/version":     {},
 		"internal/supervise":   {external: []string{"golang.org/x/sys"}},
 		"internal/cmd/compare": {own: []string{"checker", "faults", "impls", "internal/sim/compare"}},
-		"internal/cmd/picture": {own: []string{"checker", "history", "internal/lab", "internal/record", "internal/report", "internal/timeline"}},
+		"internal/cmd/picture": {own: []string{"checker", "history", "internal/lab", "internal/record", "internal/report/diagram", "internal/report/format", "internal/report/screen", "internal/report/terminal", "internal/timeline"}},
 	}
 }
 

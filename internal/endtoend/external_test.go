@@ -25,7 +25,7 @@ import (
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/redisclient"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // neighbours are a Redis and a toxiproxy that are none of the lab's, and that others use as well: the wiring of docker-compose.yml.
@@ -178,7 +178,7 @@ func TestOutsideServers(t *testing.T) {
 			lab.nothingLeft(t, time.Second)
 			results, ok := lab.results(t)
 			require.True(t, ok, lab.said(t))
-			run, err := report.ReadRun(results)
+			run, err := rundir.ReadRun(results)
 			require.NoError(t, err)
 			asExpected(t, code, run)
 			assert.Contains(t, run.Toxiproxy, n.api)

@@ -23,7 +23,7 @@ import (
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // turn is a script in which one client, which is called as an attack, uses the lock once.
@@ -189,7 +189,7 @@ func resultsOf(t *testing.T, lab *lab) *record.Run {
 	t.Helper()
 	dir, ok := lab.results(t)
 	require.True(t, ok, lab.said(t))
-	run, err := report.ReadRun(dir)
+	run, err := rundir.ReadRun(dir)
 	require.NoError(t, err)
 	return run
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // TestInterruptedStorm interrupts storms of a broken lock, which is to be caught, and of a sound one, when holders have outlived their leases: an
@@ -43,7 +43,7 @@ func TestInterruptedStorm(t *testing.T) {
 			require.True(t, ok)
 			code, out := lab.check(t, dir)
 			assert.Equal(t, 2, code)
-			run, err := report.ReadRun(dir)
+			run, err := rundir.ReadRun(dir)
 			require.NoError(t, err)
 			assert.False(t, run.Finished)
 			assert.Len(t, verdicts(t, out), 2)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // suiteTime bounds a part of the suite. It takes a tenth of it on two cores that have nothing else to do.
@@ -39,7 +39,7 @@ func TestPartOfTheSuite(t *testing.T) {
 			lab.nothingLeft(t, time.Second)
 			dir, ok := lab.results(t)
 			require.True(t, ok, lab.said(t))
-			run, err := report.ReadRun(dir)
+			run, err := rundir.ReadRun(dir)
 			require.NoError(t, err)
 			asExpected(t, code, run)
 

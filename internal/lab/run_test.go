@@ -22,6 +22,7 @@ import (
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
@@ -281,7 +282,7 @@ func TestRunsArePruned(t *testing.T) {
 		dir := filepath.Join(runs, name)
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		if run != nil {
-			require.NoError(t, report.WriteRun(dir, run))
+			require.NoError(t, rundir.WriteRun(dir, run))
 		}
 	}
 	plan := inSim(quick(t, 1))
