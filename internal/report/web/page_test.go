@@ -14,7 +14,8 @@ import (
 	"github.com/locklab/locklab/internal/browser"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/page"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -27,7 +28,7 @@ func tour(t *testing.T) (url string) {
 	dir := filepath.Join(t.TempDir(), "run")
 	_, err = lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{Setting: lab.Setting{World: lab.Sim}, Results: lab.Results{Dir: dir}}})
 	require.NoError(t, err)
-	return "file://" + filepath.Join(dir, report.PageFile)
+	return "file://" + filepath.Join(dir, rundir.PageFile)
 }
 
 // open shows a place of a page.
@@ -191,8 +192,8 @@ func explored(t *testing.T) (points, diff string) {
 	runs[0].Cells[1].Verdict = checker.Verdict{Kind: checker.Safe}
 	diff = filepath.Join(dir, "diff.html")
 	cells := []lab.CellName{{Lock: "setpx-del", Scenario: "pause-past-lease"}, {Lock: "setpx-del", Scenario: "take-turns"}, {Lock: "setpx-del", Scenario: "holder-crashes"}}
-	require.NoError(t, lab.WriteDiff(diff, cells, runs[0], runs[1], report.Diff{Lead: "1 changed, 1 appeared, 1 disappeared; 0 the same"}))
-	return "file://" + filepath.Join(dir, "points", report.PageFile), "file://" + diff
+	require.NoError(t, lab.WriteDiff(diff, cells, runs[0], runs[1], page.Diff{Lead: "1 changed, 1 appeared, 1 disappeared; 0 the same"}))
+	return "file://" + filepath.Join(dir, "points", rundir.PageFile), "file://" + diff
 }
 
 // A reader goes from the table of breaking points to a counterexample and through its steps, and from a cell that differs to both runs side by side.
