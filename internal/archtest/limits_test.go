@@ -46,17 +46,8 @@ func above() map[string]int {
 		"internal/scenarios/sim lines":                       5259,
 		"internal/scenarios/sim.bubble methods":              44,
 		"internal/scenarios/storm.evidence methods":          45,
-		"internal/sim/explore files":                         47,
-		"internal/sim/explore lines":                         7979,
-		"internal/sim/explore.Result fields":                 26,
-		"internal/sim/explore.client fields":                 43,
-		"internal/sim/explore.explorer fields":               54,
-		"internal/sim/explore.explorer methods":              180,
-		"internal/sim/explore.judge methods":                 69,
-		"internal/sim/explore.whole fields":                  27,
 		"internal/sim/process.Process methods":               41,
 		"internal/sim/redis.Server methods":                  43,
-		"internal/sim/states.redisServer methods":            43,
 		"locktest.level fields":                              28,
 	}
 }

@@ -34,13 +34,9 @@ func rules() map[string]rule {
 		// What a run leaves behind, for those who write, show and compare it.
 		"internal/record":      {own: []string{"checker", "history"}, pure: true, scripted: true},
 		"internal/sim":         {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
-		"internal/sim/explore": {own: []string{"history", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/learn", "internal/sim/states", "internal/sim/trace"}, pure: true, clock: true},
-		"internal/sim/learn":   {own: []string{"history", "internal/answers", "impls", "internal/sim", "internal/worker/work"}, pure: true, clock: true},
-		"internal/sim/states":  {own: []string{"history", "internal/sim", "internal/sim/learn", "internal/sim/trace"}, pure: true},
 		"internal/sim/world":   {own: []string{"history", "faults", "impls", "checker", "internal/answers", "internal/timeline/ownership", "internal/sim", "internal/sim/trace", "internal/worker/work"}, pure: true},
 		// The search says how long it took.
 		"internal/sim/search":  {own: []string{"history", "faults", "impls", "checker", "internal/timeline/ownership", "internal/sim/trace", "internal/sim/world"}, pure: true, clock: true},
-		"internal/sim/compare": {own: []string{"faults", "impls", "checker", "internal/sim/explore", "internal/sim/search", "internal/sim/world"}, pure: true},
 		"internal/sim/points":  {own: []string{"faults", "impls", "checker", "internal/sim/search", "internal/sim/trace"}, pure: true},
 		// A counterexample as data: its readers need not know how it was found.
 		"internal/sim/trace": {own: []string{"history", "faults", "checker", "internal/sim"}, pure: true},
@@ -210,7 +206,6 @@ func rules() map[string]rule {
 		"internal/redisclient": {external: []string{"github.com/redis/go-redis/v9"}},
 		"internal/version":     {},
 		"internal/supervise":   {external: []string{"golang.org/x/sys"}},
-		"internal/cmd/compare": {own: []string{"checker", "faults", "impls", "internal/sim/compare"}},
 		"internal/cmd/picture": {own: []string{"checker", "history", "internal/lab", "internal/record", "internal/report/diagram", "internal/report/format", "internal/report/screen", "internal/report/terminal", "internal/timeline"}},
 	}
 }
