@@ -20,8 +20,8 @@ type findings struct {
 	wanted    []checker.Name
 	excuses   func(checker.Name, []faults.Kind) bool
 	on        bool
-	best      *trace.Trace // that breaks a promise; nil: none does so far
-	excused   map[checker.Name]*trace.Trace
+	best      sequence // that breaks a promise; the zero sequence: none does so far
+	excused   map[checker.Name]sequence
 	all       map[checker.Name]*trace.Trace
 	dismissed map[checker.Name]int
 	blocked   bool   // the last client did not get the lock, and the checker did not call it stuck
@@ -31,7 +31,7 @@ type findings struct {
 func newFindings(c Config) findings {
 	return findings{
 		wanted: c.wanted(), excuses: c.Excuses, on: c.On,
-		excused: map[checker.Name]*trace.Trace{}, all: map[checker.Name]*trace.Trace{}, dismissed: map[checker.Name]int{},
+		excused: map[checker.Name]sequence{}, all: map[checker.Name]*trace.Trace{}, dismissed: map[checker.Name]int{},
 	}
 }
 
@@ -41,20 +41,27 @@ func (f *findings) open(name checker.Name) bool {
 }
 
 // conclude tells the result.
-func (f *findings) conclude(r *Result) {
-	r.Dismissed = f.dismissed
-	if r.Found, r.All = f.best, f.all; r.Found != nil {
-		return
+func (s *search) conclude() (err error) {
+	f, r := &s.found, &s.result
+	r.Dismissed, r.All = f.dismissed, f.all
+	if f.best.trace != nil {
+		r.Found, err = s.tidy(f.best)
+		return err
 	}
 	r.Limit = cmp.Or(r.Limit, f.limit)
 	for _, name := range slices.Sorted(maps.Keys(f.excused)) {
-		r.Excused = append(r.Excused, f.excused[name])
+		t, err := s.tidy(f.excused[name])
+		if err != nil {
+			return err
+		}
+		r.Excused = append(r.Excused, t)
 	}
+	return nil
 }
 
 // judgeEnd judges what is left when all clients have ended: the data must be right, and a fresh client must get the lock.
 func (s *search) judgeEnd(at place) error {
-	if err := s.ask(at, s.space.Losses(&at.state), false); err != nil || s.found.best != nil {
+	if err := s.ask(at, s.space.Losses(&at.state), false); err != nil || s.found.best.trace != nil {
 		return err
 	}
 	if !slices.Contains(s.found.wanted, checker.StuckLock) {
@@ -90,7 +97,7 @@ func (s *search) ask(at place, suspects world.Suspicions, trial bool) error {
 	if f.excuses != nil {
 		struck := s.struck(at, path)
 		excused = slices.DeleteFunc(slices.Clone(open), func(name checker.Name) bool { return !f.excuses(name, struck) })
-		known := func(name checker.Name) bool { return slices.Contains(excused, name) && f.excused[name] != nil }
+		known := func(name checker.Name) bool { return slices.Contains(excused, name) && f.excused[name].trace != nil }
 		if open = slices.DeleteFunc(open, known); len(open) == 0 {
 			return nil
 		}
@@ -110,27 +117,28 @@ func (s *search) ask(at place, suspects world.Suspicions, trial bool) error {
 			f.blocked = f.blocked || trial
 		}
 	}
-	f.take(t, seen, excused, slices.DeleteFunc(open, func(name checker.Name) bool { return !slices.Contains(seen, name) }), trial)
+	f.take(sequence{t, path, trial}, seen, excused, slices.DeleteFunc(open, func(name checker.Name) bool { return !slices.Contains(seen, name) }))
 	return nil
 }
 
-// take takes in a trace that shows some anomalies, some of which are excused.
-func (f *findings) take(t *trace.Trace, seen, excused, shown []checker.Name, trial bool) {
+// take takes in a sequence that shows some anomalies, some of which are excused.
+func (f *findings) take(found sequence, seen, excused, shown []checker.Name) {
+	t := found.trace
 	t.Anomalies = slices.DeleteFunc(slices.Clone(shown), func(name checker.Name) bool { return slices.Contains(excused, name) })
 	switch {
 	case f.on:
 		t.Anomalies = shown
 		for _, name := range seen {
-			if (!trial || name == checker.StuckLock) && f.open(name) { // after a trial, there is a client more
+			if (!found.trial || name == checker.StuckLock) && f.open(name) { // after a trial, there is a client more
 				f.all[name] = t
 			}
 		}
 	case len(t.Anomalies) > 0:
-		f.best = t
+		f.best = found
 	default:
 		t.Anomalies = shown
 		for _, name := range shown {
-			f.excused[name] = t
+			f.excused[name] = found
 		}
 	}
 }

@@ -62,7 +62,9 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 	for {
 		s := newSearch(config, space)
 		s.began = began
-		err := s.all(ctx)
+		if err = s.all(ctx); err == nil {
+			err = s.finish()
+		}
 		space.Close()
 		if again := space.Again(err); again != nil {
 			space = again
@@ -71,7 +73,6 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.finish()
 		return &s.result, nil
 	}
 }
@@ -108,7 +109,7 @@ func (s *search) all(ctx context.Context) error {
 }
 
 // ended says whether the search has come to an end.
-func (s *search) ended() bool { return s.result.Limit != "" || s.found.best != nil }
+func (s *search) ended() bool { return s.result.Limit != "" || s.found.best.trace != nil }
 
 // reaches says whether there are states after so many steps, from which so many faults can be reached.
 func (s *search) reaches(faults, steps int) bool {
@@ -186,7 +187,7 @@ func (s *search) expand(at place, spending int) error {
 		first := len(s.links)
 		to := place{state: next, number: int32(first), steps: at.steps + 1}
 		s.links = append(s.links, link{at.number, o})
-		if err := s.ask(to, suspects, false); err != nil || s.found.best != nil {
+		if err := s.ask(to, suspects, false); err != nil || s.found.best.trace != nil {
 			return err
 		}
 		if to, err = s.privately(to); err != nil {
@@ -230,10 +231,12 @@ func (s *search) path(at place) (path []world.Choice) {
 }
 
 // finish concludes.
-func (s *search) finish() {
+func (s *search) finish() error {
 	r := &s.result
 	s.report()
-	s.found.conclude(r)
+	if err := s.conclude(); err != nil {
+		return err
+	}
 	r.Runs, r.Idle, r.Tries = s.space.Runs(), s.space.Idle(), s.space.Tries
 	r.Symmetric, r.Sessions, r.Horizon = s.space.Symmetric(), s.config.Lock.Needs == impls.OneZooKeeper, 0
 	if s.space.Beyond() {
@@ -243,6 +246,7 @@ func (s *search) finish() {
 	if r.Found == nil {
 		r.Doubt = s.doubt()
 	}
+	return nil
 }
 
 // What keeps a search from showing that a lock holds that does not declare it: its code may keep what the search does not see, ask a clock that is not its
