@@ -19,8 +19,13 @@ type sequence struct {
 // strike as late as they can. What comes of it shows the same.
 func (s *search) tidy(found sequence) (*trace.Trace, error) {
 	path, names := found.path, found.trace.Anomalies
+	for n := len(world.Operations(path)) - 1; n >= 0; n-- {
+		if shorter := without(path, world.Operations(path)[n]); s.shows(shorter, names, found.trial) {
+			path = shorter
+		}
+	}
 	for i := len(path) - 1; i >= 0; i-- {
-		if shorter := slices.Delete(slices.Clone(path), i, i+1); s.shows(shorter, names, found.trial) {
+		if shorter := without(path, world.Operation{i}); s.shows(shorter, names, found.trial) {
 			path = shorter
 		}
 	}
@@ -49,6 +54,15 @@ func (s *search) tidy(found sequence) (*trace.Trace, error) {
 	return record.Trace, nil
 }
 
+// without is a sequence without the choices at some places, which are in order.
+func without(path []world.Choice, places world.Operation) []world.Choice {
+	shorter := slices.Clone(path)
+	for _, at := range slices.Backward(places) {
+		shorter = slices.Delete(shorter, at, at+1)
+	}
+	return shorter
+}
+
 // shows says whether a sequence of choices is one, and looks as if it showed these anomalies in the end.
 func (s *search) shows(path []world.Choice, names []checker.Name, trial bool) bool {
 	at, err := s.space.Begin()
@@ -63,7 +77,7 @@ func (s *search) shows(path []world.Choice, names []checker.Name, trial bool) bo
 		return false
 	}
 	if trial {
-		if !s.space.Ended(&at) {
+		if !s.space.Rests(&at) {
 			return false
 		}
 		stuck, err := s.space.Stuck(&at)

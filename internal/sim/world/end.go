@@ -21,19 +21,51 @@ func (r State) Ending() State {
 	return r
 }
 
-// Stuck says whether the lock is stuck for a fresh client in a state in which all others have ended.
+// Rests says whether no client is in the middle of something: those that have not ended have not come yet, or were refused.
+func (s *Space) Rests(r *State) bool {
+	for i := range s.Clients {
+		p := &s.parts.clients.list[r.clients[i]]
+		if !p.over && (p.main || p.beside || len(p.c.travel) > 0 || p.c.at.busy) {
+			return false
+		}
+	}
+	return true
+}
+
+// Stuck says whether the lock is stuck for a fresh client in a state in which all others rest.
 func (s *Space) Stuck(r *State) (bool, error) {
 	if s.Suspect(checker.StuckLock) == 0 {
 		return false, nil
 	}
-	return s.player.stuck(s.world(r))
+	return s.player.stuck(s.world(r), s.player.often())
 }
 
 // trialLength is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
 func (p *player) trialLength() int { return 2*ms(p.Lease) + ms(ownership.LeaseMargin(p.Lease)) }
 
-// stuck has a fresh client try again and again, beside those that were refused, and says whether none of them ever gets the lock.
-func (p *player) stuck(w *world) (bool, error) {
+// pace is how often clients try in a trial.
+type pace struct {
+	every int  // so often
+	alone bool // only the fresh one
+}
+
+// often is as often as anything may happen, with the clients that were refused; seldom is at the beginning and in the end.
+func (p *player) often() pace { return pace{every: ms(p.Grid)} }
+
+func (p *player) seldom() pace { return pace{every: p.trialLength() + 1, alone: true} }
+
+// plainest is the pace that makes the shortest trace by which the lock is stuck.
+func (p *player) plainest(w *world) (pace, error) {
+	defer func(r *recorder) { p.recorder = r }(p.recorder)
+	p.recorder = nil
+	if stuck, err := p.stuck(w.clone(), p.seldom()); stuck || err != nil {
+		return p.seldom(), err
+	}
+	return p.often(), nil
+}
+
+// stuck has a fresh client try again and again, and says whether nobody ever gets the lock.
+func (p *player) stuck(w *world, pace pace) (bool, error) {
 	defer func(before seen) { p.seen = before }(p.seen)
 	fresh := len(w.clients)
 	at, err := p.locals.start(fresh)
@@ -53,11 +85,11 @@ func (p *player) stuck(w *world) (bool, error) {
 			if c.active() || c.phase == holding {
 				return false, nil
 			}
-			if c.phase == tired {
+			if c.phase == tired && !pace.alone {
 				c.phase, c.count.tries = waiting, 0
 			}
 		}
-		o, there := p.first(w, tried)
+		o, there := p.first(w, tried, pace.alone)
 		switch {
 		case !there && end <= 0:
 			if p.recorder != nil {
@@ -65,7 +97,7 @@ func (p *player) stuck(w *world) (bool, error) {
 			}
 			return true, nil
 		case !there:
-			o = p.later(w, end)
+			o = p.later(w, min(pace.every, end))
 			end -= int(o.time)
 			clear(tried)
 		case o.kind == calls:
@@ -78,10 +110,11 @@ func (p *player) stuck(w *world) (bool, error) {
 }
 
 // first is the first step that a client can make; none tries twice at the same time.
-func (p *player) first(w *world, tried []bool) (Choice, bool) {
+func (p *player) first(w *world, tried []bool, alone bool) (Choice, bool) {
 	for i := range w.clients {
+		mayTry := !tried[i] && (!alone || i == len(w.clients)-1)
 		for _, o := range p.ofClient(nil, &w.clients[i], i) {
-			if o.kind != calls || !tried[i] {
+			if o.kind != calls || mayTry {
 				return o, true
 			}
 		}
@@ -90,8 +123,7 @@ func (p *player) first(w *world, tried []bool) (Choice, bool) {
 }
 
 // later lets time pass until the next try, or until a wait ends before it.
-func (p *player) later(w *world, end int) Choice {
-	next := min(ms(p.Grid), end)
+func (p *player) later(w *world, next int) Choice {
 	for i := range w.clients {
 		for _, d := range w.clients[i].due {
 			next = min(next, max(d.at, 1))

@@ -73,6 +73,27 @@ func (s *Space) Sites(r *State, client int) (sites []string) {
 	return sites
 }
 
+// Operation is a client's operation in a sequence of choices: the places of those by which it is called and goes on, until the next is called.
+type Operation []int
+
+// Operations lists them, by their beginnings.
+func Operations(path []Choice) (list []Operation) {
+	latest := map[uint8]int{} // by client, its place in the list
+	for at, o := range path {
+		if o.kind == passes || o.kind == strikesServer {
+			continue
+		}
+		if o.kind == calls {
+			latest[o.client] = len(list)
+			list = append(list, nil)
+		}
+		if n, called := latest[o.client]; called {
+			list[n] = append(list[n], at)
+		}
+	}
+	return list
+}
+
 // BelongsBefore says whether a choice is better read before another one, if it makes no difference: a reply reaches its client at once, an
 // operation is called when it sends something, and a fault strikes late.
 func (o Choice) BelongsBefore(other Choice) bool {

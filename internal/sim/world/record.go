@@ -83,7 +83,11 @@ func (p *player) record(path []Choice, trial bool) (*Record, error) {
 	}
 	record.Trial = [2]int{len(r.trace.Events), len(r.trace.Steps)}
 	if trial {
-		if _, err := p.stuck(w); err != nil {
+		pace, err := p.plainest(w)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := p.stuck(w, pace); err != nil {
 			return nil, err
 		}
 	} else if r.trace.Ending, err = p.ending(w); err != nil {
