@@ -54,7 +54,7 @@ func (l *patient) Release(ctx context.Context) (bool, error) {
 // requireReplayed has two clients of a lock explored without a fault, and what is found replayed.
 func requireReplayed(t *testing.T, spec impls.Spec, only checker.Name) {
 	t.Helper()
-	explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: spec, Clients: 2, Budget: search.Budget{}, Only: []checker.Name{only}})
+	explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: spec, Clients: 2, Tries: 3, Budget: search.Budget{}, Only: []checker.Name{only}})
 	require.NoError(t, err)
 	require.NotNil(t, explored.Found)
 	replays, err := lab.Replays(t.Context(), lab.ReplayPlan{

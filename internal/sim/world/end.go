@@ -54,16 +54,6 @@ func (p *player) often() pace { return pace{every: ms(p.Grid)} }
 
 func (p *player) seldom() pace { return pace{every: p.trialLength() + 1, alone: true} }
 
-// plainest is the pace that makes the shortest trace by which the lock is stuck.
-func (p *player) plainest(w *world) (pace, error) {
-	defer func(r *recorder) { p.recorder = r }(p.recorder)
-	p.recorder = nil
-	if stuck, err := p.stuck(w.clone(), p.seldom()); stuck || err != nil {
-		return p.seldom(), err
-	}
-	return p.often(), nil
-}
-
 // stuck has a fresh client try again and again, and says whether nobody ever gets the lock.
 func (p *player) stuck(w *world, pace pace) (bool, error) {
 	defer func(before seen) { p.seen = before }(p.seen)

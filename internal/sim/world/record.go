@@ -23,14 +23,21 @@ type Record struct {
 	Trial  [2]int // how many come before a fresh client tries
 }
 
-// Record makes choices again, and records them. A trial is one in which a fresh client tries at the end.
+// Record makes choices again, and records them. A trial is one in which a fresh client tries at the end: seldom, if that shows that the lock is stuck.
 func (s *Space) Record(path []Choice, trial bool) (*Record, error) {
-	record, err := s.player.record(path, trial)
-	if err != nil {
-		return nil, err
+	record, err := s.recordAt(path, trial, s.player.seldom())
+	if err != nil || !trial || slices.Contains(record.Trace.Verdict.Names(), checker.StuckLock) {
+		return record, err
 	}
-	record.Trace.Verdict = checker.Judge(record.Trace.Events, checker.Options{})
-	return record, nil
+	return s.recordAt(path, trial, s.player.often())
+}
+
+func (s *Space) recordAt(path []Choice, trial bool, pace pace) (*Record, error) {
+	record, err := s.player.record(path, trial, pace)
+	if err == nil {
+		record.Trace.Verdict = checker.Judge(record.Trace.Events, checker.Options{})
+	}
+	return record, err
 }
 
 // recorder records a sequence of choices while it is made again. A nil one records nothing.
@@ -51,7 +58,7 @@ type operationOf struct{ client, number int }
 // asked is the time between two state probes. This model needs none.
 const asked = time.Microsecond
 
-func (p *player) record(path []Choice, trial bool) (*Record, error) {
+func (p *player) record(path []Choice, trial bool, pace pace) (*Record, error) {
 	r := &recorder{player: p, now: trace.Start, ids: map[operationOf]int64{}, trial: -1, trace: &trace.Trace{
 		Lock: p.Lock.Name, Clients: p.Clients, Servers: p.Servers, Lease: p.Lease, Skew: p.Skew, ClockRate: p.ClockRate, Began: epoch,
 	}}
@@ -83,10 +90,6 @@ func (p *player) record(path []Choice, trial bool) (*Record, error) {
 	}
 	record.Trial = [2]int{len(r.trace.Events), len(r.trace.Steps)}
 	if trial {
-		pace, err := p.plainest(w)
-		if err != nil {
-			return nil, err
-		}
 		if _, err := p.stuck(w, pace); err != nil {
 			return nil, err
 		}

@@ -166,16 +166,6 @@ func (c client) clone() client {
 	return c
 }
 
-// clone is the same world, which goes on by itself.
-func (w *world) clone() *world {
-	twin := *w
-	twin.clients, twin.servers = slices.Clone(w.clients), slices.Clone(w.servers)
-	for i := range twin.clients {
-		twin.clients[i] = twin.clients[i].clone()
-	}
-	return &twin
-}
-
 // passes lets time pass. The client is paused meanwhile, or in a long hold, or neither.
 func (c *client) passes(d int, paused, busy bool) {
 	if paused {
