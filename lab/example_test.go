@@ -239,7 +239,7 @@ func ExampleExplore() {
 	}
 	fmt.Println(found.Outcome, found.Counterexample.Anomalies, found.Counterexample.Faults)
 	// Output:
-	// surprise [wrongful-delete] [duplicate]
+	// surprise [wrongful-delete] [late-request]
 }
 
 // Within these bounds the lock holds: nothing befalls its clients but two crashes.
@@ -266,18 +266,20 @@ func ExampleCounterexample_Script() {
 	}
 	fmt.Printf("%s", scenarios.Format(script))
 	// Output:
-	// # mylock after duplicate: wrongful-delete.
+	// # mylock after late-request: wrongful-delete.
 	// # Found by trying every order of what clients, server and time can do; within those bounds nothing shorter shows it.
-	// # duplicate: a request arrives a second time.
+	// # late-request: a request is given up by its client, and arrives later.
 	// source   lab explore mylock
-	// lease    30s
+	// lease    2s
 	// clients  C1 C2
 	// expect   mylock wrongful-delete
 	//
 	// C1  acquire => ok
-	// C1  release hold copy of first DEL
+	// C1  work hold before first GET => held-up
+	//     wait until expired
+	// C1  give up => unknown
 	// C2  acquire => ok
-	// C1  arrives late
+	// C1  release
 }
 
 // Storms are random faults on busy clients, in the live world. The program's main, or TestMain, calls Serve first.
