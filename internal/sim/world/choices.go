@@ -307,7 +307,8 @@ type instant struct {
 }
 
 // instants are the times that may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, no time
-// passes, unless clocks drift. A lock that reads clocks sees more: quarters of a lease since it did, or since the beginning.
+// passes, unless clocks drift, or a client is under way that has read its clock. A lock that reads clocks sees more: quarters of a lease since it did,
+// or since the beginning; and one that asks how long keys live sees quarters of a lease before they end.
 func (s *Space) instants(r *State, paused uint8) []instant {
 	limit, horizon := s.limit(r, paused)
 	coming := false
@@ -322,11 +323,18 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 		for _, t := range p.times {
 			add(t)
 		}
-		coming = coming || s.player.locals.clocks == absolute && (p.c.ops > 0 || s.ClockRate != 0)
+		coming = coming || s.player.locals.clocks == absolute && (p.c.ops > 0 || s.ClockRate != 0) || s.player.locals.clocks == differences && p.c.at.read && !p.over
 	}
 	for i := range s.Servers {
 		for _, t := range s.parts.servers.list[r.servers[i]].times {
 			add(t)
+		}
+	}
+	for i := range s.Servers {
+		for _, left := range s.parts.servers.list[r.servers[i]].lives {
+			for t := left - ms(s.Grid); t > max(left-ms(s.Lease), 0); t -= ms(s.Grid) {
+				list = append(list, instant{t, true})
+			}
 		}
 	}
 	if end := s.parts.monitors.list[r.monitor].owner.ends; end != never {

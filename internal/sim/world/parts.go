@@ -39,7 +39,8 @@ type clientPart struct {
 type serverPart struct {
 	server
 	times []int
-	holds bool // something that time or its end may change
+	lives []int // when something ends, if the lock asks for that
+	holds bool  // something that time or its end may change
 }
 
 // struckPart are the faults so far.
@@ -177,6 +178,9 @@ func (s *Space) serverOf(v server) int32 {
 	p := serverPart{server: v, holds: v.holds()}
 	for _, left := range v.model.Expiries() {
 		around(func(t int) { p.times = append(p.times, t) }, ms(left))
+		if s.player.lives {
+			p.lives = append(p.lives, ms(left))
+		}
 	}
 	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.servers.add(string(s.scratch.text), p)

@@ -78,6 +78,8 @@ type player struct {
 	locals   locals
 	fresh    *redis.Server // that no server is: those at the beginning are copies
 	hashes   bool          // the lock names scripts by their hashes, so it matters which ones a server has
+	lives    bool          // the lock asks how long keys live
+	met      error         // by a request, which ends the search
 	recorder *recorder     // nil, unless a sequence is made again for its history
 }
 
@@ -90,11 +92,11 @@ func New(config Config) (*Space, error) {
 	if config.Queue {
 		config.Lock.New = untilHeld(config.Lock.New)
 	}
-	return newSpace(config, unread, false), nil
+	return newSpace(config, unread, false, false), nil
 }
 
-func newSpace(config Config, clocks clocks, limits bool) *Space {
-	s := &Space{Config: config, player: player{Config: config, fresh: redis.New()}, parts: newParts(config)}
+func newSpace(config Config, clocks clocks, limits, lives bool) *Space {
+	s := &Space{Config: config, player: player{Config: config, fresh: redis.New(), lives: lives}, parts: newParts(config)}
 	s.player.locals = locals{
 		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, sites: config.Sites, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
 		starts: map[int]*moment{}, rests: map[string]*moment{},
@@ -110,10 +112,12 @@ func newSpace(config Config, clocks clocks, limits bool) *Space {
 
 // Again is the space to begin again with after an error that says that more has to be known of the lock; nil: the error says something else.
 func (s *Space) Again(err error) *Space {
-	clocks, limits := s.player.locals.clocks, s.player.locals.limits
+	clocks, limits, lives := s.player.locals.clocks, s.player.locals.limits, s.player.lives
 	switch {
 	case errors.Is(err, errLimits):
 		limits = true
+	case errors.Is(err, errLives):
+		lives = true
 	case errors.Is(err, errReads) && s.player.differ():
 		clocks = differences
 	case errors.Is(err, errReads), errors.Is(err, errAbsolute):
@@ -121,7 +125,7 @@ func (s *Space) Again(err error) *Space {
 	default:
 		return nil
 	}
-	return newSpace(s.Config, clocks, limits)
+	return newSpace(s.Config, clocks, limits, lives)
 }
 
 // Close ends the processes of clients.

@@ -1,10 +1,12 @@
 package world
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"math/bits"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,14 +22,12 @@ var errWait = errors.New("the lock waits for something that the search does not 
 
 // make makes a choice.
 func (p *player) make(w *world, o Choice) error {
-	r := p.recorder
-	if r == nil {
-		return p.apply(w, o)
+	if r := p.recorder; r != nil {
+		from := len(r.trace.Steps)
+		r.choice(w, o)
+		defer r.complete(w, from)
 	}
-	from := len(r.trace.Steps)
-	r.choice(w, o)
-	defer r.complete(w, from)
-	return p.apply(w, o)
+	return cmp.Or(p.apply(w, o), p.met)
 }
 
 func (p *player) apply(w *world, o Choice) error {
@@ -268,6 +268,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 		replies = append(replies, v.model.Do(connection(i, m.conn), command...))
 		p.hashes = p.hashes || namesScripts(command[0])
 	}
+	p.meet(m, v.model.Unknown())
 	if !p.hashes {
 		v.model.ForgetScripts()
 	}
@@ -288,6 +289,22 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 		w.monitor().commanded(w, i, m, change)
 	}
 	return replies
+}
+
+// errLives: the search begins again, because the lock has turned out to ask how long a key lives.
+var errLives = errors.New("the lock asks how long keys live")
+
+// lifeWords match a command, or a script, that asks for that. A script that is named by its hash may.
+var lifeWords = regexp.MustCompile(`(?i)\bp?ttl\b|^evalsha`)
+
+// meet notes what ends the search: what a real server may know and the model does not, and what the search has to know of the lock.
+func (p *player) meet(m message, unknown string) {
+	switch {
+	case unknown != "":
+		p.met = fmt.Errorf("%s cannot be explored: the model of its server does not know %s", p.Lock.Name, unknown)
+	case !p.lives && slices.ContainsFunc(m.commands, func(words []string) bool { return lifeWords.MatchString(strings.Join(words, " ")) }):
+		p.met = errLives
+	}
 }
 
 func (m *message) names(key string) bool {
