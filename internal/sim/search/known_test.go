@@ -13,15 +13,15 @@ func TestBuiltInLocks(t *testing.T) {
 local                   2x1                         finds double-holder   # A15
 setnx-del               2x1  crash                  finds stuck-lock      # A1
 setnx-expired-del       3x1  crash                  finds wrongful-delete # A2: two delete the expired lock
-~getset                 3x1  crash                  finds overwrite       # A3: two judge it expired
+~getset                3x1  crash                  finds overwrite       # A3: two judge it expired
 getset                  2x1  clock-ahead            finds double-holder   # A3: skew
 getset-nil-expired      3x1                         finds overwrite       # A3: nil from GET
-~getset-nil-lost        2x2  clock-ahead            finds ghost-lock      # A3: nil from GETSET
+~getset-nil-lost       2x2  clock-ahead            finds ghost-lock      # A3: nil from GETSET
 setpx-lua-published/endless-release 2x1 pause       finds hung-operation  # A4: a release after the lease
 setnx-expire            2x1  pause pause            finds wrongful-renew  # A5: late EXPIRE
 setnx-expire-norepair   2x1  crash                  finds stuck-lock      # A5: between SETNX and EXPIRE
 setnx-expire-published  2x1                         finds unreleasable    # A5: aborted EXEC
-~redisson-watchdog      2x1  long-hold reply-lost   finds double-holder   # A8: one failed renewal is the last
+~redisson-watchdog     2x1  long-hold reply-lost   finds double-holder   # A8: one failed renewal is the last
 setpx-del               2x1  pause                  finds wrongful-delete # a stranger's lock
 setpx-getdel            2x1  pause                  finds wrongful-delete # between check and delete
 setpx-del-resend        2x1  reply-lost             finds wrongful-delete # the retry
@@ -30,13 +30,13 @@ setpx-lua-resend        2x1  reply-lost             finds ghost-lock      # refu
 # What they promise, they keep.
 setpx-lua               2x2                         holds
 setpx-lua               2x2  crash                  holds
-~setpx-lua              2x2  pause reply-lost       holds wrongful-delete overwrite stuck-lock
-~watchdog               2x1  long-hold              holds
-~watchdog               2x1  pause                  holds double-holder wrongful-delete wrongful-renew false-alarm
-~watchdog               2x2  reply-lost             holds ghost-lock double-holder stuck-lock
-~fenced                 2x2  pause                  holds lost-update fence-regression
-~redisson               2x1  long-hold              holds
-~setnx-del              2x2  pause                  holds
+~setpx-lua             2x2  pause reply-lost       holds wrongful-delete overwrite stuck-lock
+~watchdog              2x1  long-hold              holds
+~watchdog              2x1  pause                  holds double-holder wrongful-delete wrongful-renew false-alarm
+~watchdog              2x2  reply-lost             holds ghost-lock double-holder stuck-lock
+~fenced                2x2  pause                  holds lost-update fence-regression
+~redisson              2x1  long-hold              holds
+~setnx-del             2x2  pause                  holds
 
 # A client that does not know what its release came to releases again. A plain DEL removes another's lock; a comparison does not. A late EXEC is on the
 # connection that its client has given up, so what that watched is not what the next release watches.
@@ -56,14 +56,14 @@ setpx-lua               2x1  restart                holds false-alarm
 setnx-expire-norepair   2x1  fail-over              finds ghost-lock
 setnx-expire-norepair   2x1  fail-over              finds stuck-lock
 setpx-lua               2x1  fail-over              holds ghost-lock
-~setnx-watch            2x1  restart                holds wrongful-delete
+~setnx-watch           2x1  restart                holds wrongful-delete
 setnx-watch             2x1  fail-over              holds wrongful-delete
 setnx-watch             2x1  fail-over              finds stuck-lock
-~redisson-multilock     2x1  restart                holds double-holder
+~redisson-multilock    2x1  restart                holds double-holder
 
 # A client that finds an older lock of its own in the place of its latest has lost the latest: the notice is right.
-~setpx-lua              2x2  fail-over lag=3        holds unreleasable false-alarm
-~setpx-getdel           2x2  fail-over lag=3        holds false-alarm
+~setpx-lua             2x2  fail-over lag=3        holds unreleasable false-alarm
+~setpx-getdel          2x2  fail-over lag=3        holds false-alarm
 
 # A server's clock that is set back prolongs leases, as a jump forward shortens them.
 setpx-lua               3x1  clock-back             holds
@@ -78,10 +78,10 @@ getset-published        2x1  step-ahead             holds double-holder
 getset-published        2x1  clock-ahead            finds double-holder
 
 # A clock at less than a third of the right speed renews too late; a fast one sees a lease end that still runs.
-~redisson-watchdog      2x1  clock-behind long-hold rate=.3  finds double-holder
-~redisson-watchdog      2x1  clock-behind long-hold rate=.5  holds double-holder
-~redisson-watchdog      2x1  clock-ahead long-hold rate=.3   holds double-holder
-~getset                 2x1  clock-behind rate=.5            finds early-grant
+~redisson-watchdog     2x1  clock-behind long-hold rate=.3  finds double-holder
+~redisson-watchdog     2x1  clock-behind long-hold rate=.5  holds double-holder
+~redisson-watchdog     2x1  clock-ahead long-hold rate=.3   holds double-holder
+~getset                2x1  clock-behind rate=.5            finds early-grant
 getset                  2x1  clock-ahead rate=.5             finds early-grant
 
 # A holder acquires its lock again. What counts a try twice whose answer was lost is not free after as many releases as acquires.
@@ -93,11 +93,11 @@ redisson                2x1  duplicate reenter=1    finds unreleasable
 
 # A queue keeps its order whatever becomes of clients, but not if a clock is off by more than a client may be silent (A10).
 redisson-fair           2x1                         holds unfair
-~redisson-fair          2x1  pause                  holds unfair
-~redisson-fair          3x1  crash                  holds unfair
-~redisson-fair          3x1  clock-ahead            holds unfair
-~redisson-fair          3x1  clock-ahead skew=20    finds unfair
-~redisson-fair          3x1  clock-behind skew=20   finds unfair
+~redisson-fair         2x1  pause                  holds unfair
+~redisson-fair         3x1  crash                  holds unfair
+~redisson-fair         3x1  clock-ahead            holds unfair
+~redisson-fair         3x1  clock-ahead skew=20    finds unfair
+~redisson-fair         3x1  clock-behind skew=20   finds unfair
 `, lock)
 }
 

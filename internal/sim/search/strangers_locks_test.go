@@ -230,7 +230,6 @@ var byFunctions = map[string]does{
 	}),
 	"hasty":               hasty(13./12, 3000, "NX", "PX", 1200),
 	"hasty-in-the-middle": hasty(1./4, 3./4, "NX", "PX", 1200),
-	"hasty-after-an-hour": hasty(3000, 6000, "NX"),
 	// It takes over by a stamp under another key.
 	"stamped": {try: func(l *made, ctx context.Context) (bool, error) {
 		now := l.env.Now().UnixMilli()
@@ -394,6 +393,8 @@ return redis.call("ZADD", KEYS[1], ARGV[2], ARGV[3])`, now.Add(-2*l.lease).UnixM
 		_, err := l.do(ctx, "SET", "here", l.env.Token())
 		return false, err
 	}),
+	"keeps-and-polls":   keeping(polls(true)),
+	"keeps-and-spins":   keeping(polls(false)),
 	"second-try":        forcesAtTry(2),
 	"fourth-try":        forcesAtTry(4),
 	"fifth-try":         forcesAtTry(5),
@@ -584,6 +585,23 @@ func keeping(refused operation) does {
 		}
 		return refused(l, ctx)
 	}, func(*made, context.Context) (bool, error) { return false, nil }}
+}
+
+// polls asks until the lock is free, and sleeps in between or not.
+func polls(sleeps bool) operation {
+	return func(l *made, ctx context.Context) (bool, error) {
+		for {
+			if v, err := l.do(ctx, "GET", l.key); v == nil || err != nil {
+				return false, err
+			}
+			if !sleeps {
+				continue
+			}
+			if err := l.env.Sleep(ctx, l.lease/4); err != nil {
+				return false, err
+			}
+		}
+	}
 }
 
 // forcesAtTry takes what has the same value at so many tries, a lease and a quarter apart.

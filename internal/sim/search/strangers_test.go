@@ -14,7 +14,7 @@ import (
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	answers(t, `
-plain               2x2  crash reply-lost      holds wrongful-delete overwrite wrongful-renew
+~plain              2x2  crash reply-lost      holds wrongful-delete overwrite wrongful-renew
 quitter             2x1  tries=4                finds
 twicer              2x1                        finds stuck-lock
 shared              2x1                        finds stale-write
@@ -27,16 +27,16 @@ hash-field          2x1  pause                 finds wrongful-delete double-hold
 bit                 2x2  duplicate             finds wrongful-delete double-holder overwrite
 deletes-again       3x1                        finds wrongful-delete
 after-two-losses    2x1  reply-lost reply-lost tries=3 finds overwrite
-renews-any          2x1  pause                 finds wrongful-renew
+~renews-any         2x1  pause                 finds wrongful-renew
 reads-other-key     2x1                        finds double-holder
-ninth-by-force      2x3                        finds double-holder
+~ninth-by-force     2x3                        finds double-holder
 ticketer            2x1                        finds ghost-lock
-lender              2x2  duplicate             finds stale-write   # a write comes twice, and another had the lock in between
+~lender             2x2  duplicate             finds stale-write   # a write comes twice, and another had the lock in between
 lender              1x2  duplicate             holds stale-write   # and nobody had
 
 # These hold.
 watcher             2x1  crash                 holds
-watcher             2x2  late-request          holds wrongful-delete overwrite wrongful-renew early-grant unreleasable false-alarm
+~watcher            2x2  late-request          holds wrongful-delete overwrite wrongful-renew early-grant unreleasable false-alarm
 up-and-down         2x1                        holds double-holder
 set-member          2x1                        holds double-holder
 list-element        2x1                        holds double-holder
@@ -52,7 +52,6 @@ late-release        2x1  pause                 finds wrongful-delete
 times-a-step        2x1  pause pause           finds overwrite
 hasty               2x1  pause                 finds overwrite
 hasty-in-the-middle 2x1  pause                 finds overwrite
-hasty-after-an-hour 2x1  pause                 bounded double-holder
 stamped             2x1  pause                 finds double-holder
 stays-until-its-end 2x2                        finds double-holder
 sleeper             2x2                        finds overwrite
@@ -96,11 +95,11 @@ fences-kept         2x2  reenter=1             holds
 uncounted           2x1  reenter=1             finds double-holder
 
 # A wall clock that steps back makes a lease last that has ended. A monotonic clock does not step.
-measures-wall       2x1  pause step-back       finds double-holder
-measures-wall       2x1  pause                 holds double-holder
-measures-wall       2x1  step-back             holds double-holder
-measures-wall       2x1  pause step-ahead      holds double-holder
-measures-monotonic  2x1  pause step-back       holds double-holder
+~measures-wall      2x1  pause step-back       finds double-holder
+~measures-wall      2x1  pause                 holds double-holder
+~measures-wall      2x1  step-back             holds double-holder
+~measures-wall      2x1  pause step-ahead      holds double-holder
+~measures-monotonic 2x1  pause step-back       holds double-holder
 
 # A validity counts from the call. One that counts from the reply ends after the lease.
 valid-from-call     2x1                        holds double-holder
@@ -108,8 +107,8 @@ valid-from-call     2x1  pause                 holds double-holder
 valid-from-reply    2x1  pause                 finds double-holder
 
 # A replica lacks one write or more: what takes two keys is lost only if it lacks both.
-twofold             2x2  fail-over lag=1       holds double-holder
-twofold             2x2  fail-over lag=2       finds double-holder
+~twofold            2x2  fail-over lag=1       holds double-holder
+~twofold            2x2  fail-over lag=2       finds double-holder
 
 # A task that has been running since its lock was made is no operation: what is lost is an acquire's.
 task-of-new         2x1  reply-lost            finds ghost-lock
@@ -161,6 +160,10 @@ keeps-and-writes    2x1                        finds stuck-lock
 fifth-try           1x1                        finds stuck-lock
 fourth-try          1x1                        holds stuck-lock
 second-try          1x1                        holds stuck-lock
+
+# A try that does not end shows nothing: no live client is refused by it.
+keeps-and-polls     1x1  crash                 doubts stuck-lock: still in a try
+keeps-and-spins     1x1  crash                 doubts stuck-lock: still in a try
 
 # What keeps others out without the lock's key accuses nobody, and clears nobody.
 gate                2x1                        holds stuck-lock

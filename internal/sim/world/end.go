@@ -27,7 +27,14 @@ func (s *Space) Stuck(r *State) (bool, error) { return s.player.stuck(s.world(r)
 // trialLength is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
 func (p *player) trialLength() int { return 2*ms(p.Lease) + ms(ownership.LeaseMargin(p.Lease)) }
 
-// stuck has a fresh client try again and again, beside those that were refused, and says whether none of them ever gets the lock.
+// How many leases longer a trial goes on for a try that does not end, and how many steps without any time.
+const (
+	mostSlept = 4
+	mostSteps = 1000
+)
+
+// stuck has a fresh client try again and again, beside those that were refused, and says whether none of them ever gets the lock: a try that it
+// began after so long was refused.
 func (p *player) stuck(w *world) (bool, error) {
 	fresh := len(w.clients)
 	at, err := p.locals.start(fresh)
@@ -41,7 +48,9 @@ func (p *player) stuck(w *world) (bool, error) {
 		p.recorder.opens(fresh)
 	}
 	tried := make([]bool, fresh+1)
-	for end := p.trialLength() + 1; ; {
+	late, refused := false, false // a try that has begun at the end
+	for end, steps := p.trialLength()+1, 0; ; steps++ {
+		late, refused = late && w.clients[fresh].at.busy, refused || late && !w.clients[fresh].at.busy
 		for i := range w.clients {
 			c := &w.clients[i]
 			if c.active() || c.phase == holding {
@@ -53,7 +62,10 @@ func (p *player) stuck(w *world) (bool, error) {
 		}
 		o, there := p.first(w, tried)
 		switch {
-		case !there && end <= 0:
+		case steps > mostSteps, !there && end < -mostSlept*ms(p.Lease):
+			p.endless = true
+			return false, nil
+		case !there && refused:
 			if p.recorder != nil {
 				p.recorder.closes(fresh, history.OpAcquire, history.Answer{Outcome: history.No})
 			}
@@ -62,8 +74,9 @@ func (p *player) stuck(w *world) (bool, error) {
 			o = p.later(w, end)
 			end -= int(o.time)
 			clear(tried)
+			steps = 0
 		case o.kind == calls:
-			tried[o.client] = true
+			tried[o.client], late = true, late || int(o.client) == fresh && end <= 0
 		}
 		if err := p.make(w, o); err != nil {
 			return false, err
@@ -85,7 +98,10 @@ func (p *player) first(w *world, tried []bool) (Choice, bool) {
 
 // later lets time pass until the next try, or until a wait ends before it.
 func (p *player) later(w *world, end int) Choice {
-	next := min(ms(p.Grid), end)
+	next := ms(p.Grid)
+	if end > 0 {
+		next = min(next, end)
+	}
 	for i := range w.clients {
 		for _, d := range w.clients[i].due {
 			next = min(next, max(d.at, 1))

@@ -80,6 +80,7 @@ type player struct {
 	hashes   bool          // the lock names scripts by their hashes, so it matters which ones a server has
 	lives    bool          // the lock asks how long keys live
 	met      error         // by a request, which ends the search
+	endless  bool          // a fresh client's try did not end
 	recorder *recorder     // nil, unless a sequence is made again for its history
 }
 
