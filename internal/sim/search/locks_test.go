@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 )
 
@@ -165,3 +167,7 @@ func lock(t *testing.T, name string) impls.Spec {
 	require.True(t, found, name)
 	return spec
 }
+
+func only(names ...checker.Name) []checker.Name { return names }
+
+func kinds(list ...faults.Kind) []faults.Kind { return list }

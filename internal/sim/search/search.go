@@ -61,7 +61,7 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 	for {
 		s := newSearch(config, space)
 		s.began = began
-		err := s.all(ctx)
+		err := space.Patiently(ctx, s.all)
 		space.Close()
 		if again := space.Again(err); again != nil {
 			space = again

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -120,6 +121,7 @@ type locals struct {
 	sites      bool // see Config.Sites
 	limits     bool // the lock limits its holds
 	count      int
+	running    atomic.Int64 // the run under way
 	starts     map[int]*moment
 	rests      map[string]*moment
 	lives      [2]life
@@ -285,6 +287,8 @@ func (l *locals) execute(m *moment, which int) error {
 		live.begin(l, m.client, which*777_777)
 	}
 	live.at = m.number
+	l.running.Store(int64(m.number))
+	defer l.running.Store(0)
 	for _, n := range slices.Backward(path) {
 		if n.before == nil {
 			continue
@@ -294,10 +298,15 @@ func (l *locals) execute(m *moment, which int) error {
 			live.host.shown.clock += live.clock
 		}
 		if err := live.give(n); err != nil {
-			return err
+			return l.impure(err)
 		}
 		if n != m && n.reads {
 			live.clock = live.host.shown.clock
+		}
+		if n == m.before && which == 0 {
+			if err := l.same(n, live); err != nil {
+				return err
+			}
 		}
 	}
 	return l.note(m, live)
@@ -305,6 +314,9 @@ func (l *locals) execute(m *moment, which int) error {
 
 // note takes down what a process waits for, and what it has reported and read.
 func (l *locals) note(m *moment, live *life) error {
+	if err := live.process.Err(); err != nil {
+		return l.impure(err)
+	}
 	m.waits, m.notices, m.busy, m.tokens = live.process.Waits(), live.process.Notices(), live.process.Busy(), live.host.tokens
 	m.reads, m.read = live.host.read, live.host.read || m.before != nil && m.before.read
 	asleep := func(w process.Wait) bool { return w.Kind == process.Sleep }
@@ -331,7 +343,9 @@ func (v *life) begin(l *locals, client, clock int) {
 	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}, sites: l.sites}
 	v.process = process.New(v.host)
 	v.process.SendSources()
-	v.process.Rehearse() // the explorer watches for goroutines
+	if l.count > watchedRuns {
+		v.process.Rehearse()
+	}
 	v.process.Open("lock", l.spec, l.opts, l.servers)
 }
 
@@ -357,8 +371,11 @@ func (l *locals) declared(m *moment, v *life) error {
 	}
 	state, read, declares := v.process.StateFrom(duration(v.host.shown.clock))
 	l.declares = l.declares || declares
+	if err := v.process.Err(); err != nil {
+		return l.impure(err)
+	}
 	if !declares {
-		return v.process.Err()
+		return nil
 	}
 	m.kept, m.read, m.reads = string(state), read, m.reads || read
 	if l.clocks == absolute && read {
