@@ -22,7 +22,8 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/diagram"
+	"github.com/locklab/locklab/internal/report/page"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/sim"
 	"github.com/locklab/locklab/scenarios"
@@ -164,7 +165,7 @@ func surprise() record.Cell {
 func byExplain(t *testing.T, events []history.Event) map[int][]string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, report.Explain(&b, surprise(), events, report.ExplainOptions{Width: 1000, Limit: len(events)}))
+	require.NoError(t, diagram.Explain(&b, surprise(), events, diagram.ExplainOptions{Width: 1000, Limit: len(events)}))
 	held := make(map[int][]string)
 	var names []string
 	for line := range strings.SplitSeq(b.String(), "\n") {
@@ -204,7 +205,7 @@ func byPage(t *testing.T, events []history.Event) (held [][]checker.Holder) {
 	t.Helper()
 	var b bytes.Buffer
 	run := &record.Run{Cells: []record.Cell{surprise()}}
-	require.NoError(t, report.HTML(&b, run, one(events), report.Beside{}))
+	require.NoError(t, page.HTML(&b, run, one(events), page.Beside{}))
 	_, text, _ := strings.Cut(b.String(), `id="cells-0">`)
 	text, _, found := strings.Cut(text, "<")
 	require.True(t, found, "there are steps")

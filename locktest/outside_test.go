@@ -109,7 +109,7 @@ func TestFromAnEmptyModule(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "lock_test.go"), text, 0o600))
 	run := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), "go", args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GOSUMDB=off")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOPROXY=off", "GOWORK=off", "GOSUMDB=off")
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}

@@ -15,7 +15,9 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/findings"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/diagram"
+	"github.com/locklab/locklab/internal/report/page"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/story"
 )
@@ -81,7 +83,7 @@ func scenariosWords(n int) string {
 // steps tells how an anomaly came about, and names what came with it.
 func steps(b *strings.Builder, played play.Played, a checker.Anomaly, against []checker.Anomaly) {
 	fmt.Fprintf(b, "%s\n", a.Why)
-	if err := report.Steps(b, played.Events, a, storyLines, storyWidth); err != nil {
+	if err := diagram.Steps(b, played.Events, a, storyLines, storyWidth); err != nil {
 		fmt.Fprintf(b, "the story cannot be told: %v\n", err)
 	}
 	others := slices.DeleteFunc(slices.Clone(against), func(other checker.Anomaly) bool { return other.Name == a.Name })
@@ -113,15 +115,15 @@ func (s *suite) keep(t *testing.T, cells []*cell) string {
 			return fmt.Sprintf("\nno picture: %v", err)
 		}
 	}
-	page := filepath.Join(dir, report.PageFile)
-	file, err := os.Create(page)
+	picture := filepath.Join(dir, rundir.PageFile)
+	file, err := os.Create(picture)
 	if err == nil {
-		err = errors.Join(report.WriteRun(dir, run), report.HTML(file, run, histories, report.Beside{}), file.Close())
+		err = errors.Join(rundir.WriteRun(dir, run), page.HTML(file, run, histories, page.Beside{}), file.Close())
 	}
 	if err != nil {
 		return fmt.Sprintf("\nno picture: %v", err)
 	}
-	return "\npicture  " + page
+	return "\npicture  " + picture
 }
 
 func writeHistory(dir string, played play.Played) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/adaptertest"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/etcd"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/live"
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 
 // TestScenarios: every cell of the reviewed table comes out as it says.
 func TestScenarios(t *testing.T) {
-	needs.Found(t, "etcd", server.FindEtcd)
+	needs.Found(t, "etcd", etcd.Find)
 	adaptertest.Table{Server: live.Etcd, Locks: names(), Client: adaptertest.Self(t, asClient)}.Play(t)
 }
 
@@ -57,7 +57,7 @@ func names() (all []string) {
 
 // TestGrantLongAfterAFault: a partition that was over four leases before a grant does not excuse a lock whose grant outlives its session.
 func TestGrantLongAfterAFault(t *testing.T) {
-	needs.Found(t, "etcd", server.FindEtcd)
+	needs.Found(t, "etcd", etcd.Find)
 	script, err := scenarios.ParseFile(filepath.Join("testdata", "grant-long-after-a-fault.lab"))
 	require.NoError(t, err)
 	subject := play.Subject{Name: outlivingName, Argv: adaptertest.Self(t, asClient)(outlivingName)}

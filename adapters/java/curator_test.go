@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/adaptertest"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/live"
@@ -83,7 +83,7 @@ func build(t *testing.T) {
 	if client != "" {
 		return
 	}
-	_, _, err := server.FindZooKeeper()
+	_, _, err := zookeeper.Find()
 	if _, none := exec.LookPath("javac"); none != nil {
 		err = errors.Join(err, errors.New("no javac; install Debian's package default-jdk-headless"))
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/adaptertest"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/postgres"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/live"
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 // TestScenarios: every cell of the reviewed table comes out as it says.
 func TestScenarios(t *testing.T) {
-	needs.Found(t, "postgres", server.FindPostgres)
+	needs.Found(t, "postgres", postgres.Find)
 	adaptertest.Table{Server: live.Postgres, Locks: names(), Client: adaptertest.Self(t, asClient)}.Play(t)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/internal/adapters"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/scenarios/live"
 )
 
@@ -47,7 +47,7 @@ docs/tables/scorecard.md has their verdicts.`,
 			}
 			return errors.Join(
 				l.write(cmd.OutOrStdout(), terminalWidth(cmd.OutOrStdout())),
-				say(cmd, "\n%s", report.Next(invocation(os.Args[0]), terminalWidth(cmd.OutOrStdout()), []string{"how", "adapters", "NAME"})),
+				say(cmd, "\n%s", format.Next(invocation(os.Args[0]), terminalWidth(cmd.OutOrStdout()), []string{"how", "adapters", "NAME"})),
 			)
 		},
 	}
@@ -93,7 +93,7 @@ func describeAdapter(cmd *cobra.Command, name string) error {
 		}
 	}
 	on := cmp.Or(a.Server, live.RedisServer)
-	return say(cmd, "%s", report.Next(invocation(os.Args[0]), terminalWidth(cmd.OutOrStdout()),
+	return say(cmd, "%s", format.Next(invocation(os.Args[0]), terminalWidth(cmd.OutOrStdout()),
 		[]string{"adapter", "doctor", "--server", on, "--client", a.Here()}, []string{"lock", "run", "--server", on, "--client", a.Here()}))
 }
 

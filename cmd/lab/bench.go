@@ -16,7 +16,8 @@ import (
 	"github.com/locklab/locklab/internal/bench"
 	"github.com/locklab/locklab/internal/bench/measure"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/figures"
+	"github.com/locklab/locklab/internal/report/terminal"
 	"github.com/locklab/locklab/internal/waiting"
 )
 
@@ -101,7 +102,7 @@ func (f *benchFlags) measure(cmd *cobra.Command, plan lab.BenchPlan) error {
 	if f.out == "" {
 		plan.Results = lab.Results{Dir: filepath.Join("runs", lab.NewBenchID()), Most: f.keep}
 	}
-	meter := report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet)
+	meter := terminal.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet)
 	plan.Tell = func(p measure.Progress) { meter.Show(p.Took, benchProgress(p)) }
 	record, err := lab.Bench(cmd.Context(), plan)
 	meter.Clear()
@@ -114,7 +115,7 @@ func (f *benchFlags) measure(cmd *cobra.Command, plan lab.BenchPlan) error {
 	if f.json {
 		err = errors.Join(err, writeJSON(cmd.OutOrStdout(), record))
 	} else {
-		err = errors.Join(err, report.Bench(cmd.OutOrStdout(), record, plan.Results.Dir, terminalOptions(cmd)))
+		err = errors.Join(err, figures.Terminal(cmd.OutOrStdout(), record, plan.Results.Dir, terminalOptions(cmd)))
 	}
 	if err != nil {
 		return err

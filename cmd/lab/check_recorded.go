@@ -12,7 +12,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/recorded"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
 )
 
 // maxFound is how many findings are shown.
@@ -104,7 +104,7 @@ func showJudgement(w io.Writer, j *recorded.Judgement) error {
 	width := terminalWidth(w)
 	var b strings.Builder
 	say := func(indent, text string) {
-		for i, line := range wrapWords(report.Clean(text), width-len(indent)-2) {
+		for i, line := range wrapWords(format.Clean(text), width-len(indent)-2) {
 			if i > 0 {
 				line = "  " + line
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/internal/faults/clocks"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
 )
 
 func newClocks() *cobra.Command {
@@ -35,7 +35,7 @@ ask the C library for the time need nothing: see docs/protocol.md.`,
 			}
 			out := cmd.OutOrStdout()
 			fmt.Fprintf(out, "%s\n\n", overlay)
-			_, err = fmt.Fprint(out, report.Next("go", terminalWidth(out), []string{"build", "build", "-overlay", overlay, "-o", "mylock", "./mylock"}))
+			_, err = fmt.Fprint(out, format.Next("go", terminalWidth(out), []string{"build", "build", "-overlay", overlay, "-o", "mylock", "./mylock"}))
 			return err
 		},
 	}

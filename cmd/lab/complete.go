@@ -8,7 +8,7 @@ import (
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/waiting"
 	"github.com/locklab/locklab/scenarios"
@@ -83,7 +83,7 @@ func completeCells(_ *cobra.Command, args []string, _ string) ([]cobra.Completio
 	if len(args) != 1 {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
-	run, err := report.ReadRun(args[0])
+	run, err := rundir.ReadRun(args[0])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
 )
 
 // doctorFlags are the flags of lab doctor as given.
@@ -52,7 +52,7 @@ func writeConformance(w io.Writer, checked lab.Conformance, command string) erro
 	subject := checked.Subject
 	about := ""
 	if idea := subject.Spec.Idea; idea != subject.Name { // hello says something about it
-		about = " (" + report.Clean(idea) + ")"
+		about = " (" + format.Clean(idea) + ")"
 	}
 	byLock := ""
 	if n := checked.ByLock(); n > 0 {
@@ -74,19 +74,19 @@ func writeConformance(w io.Writer, checked lab.Conformance, command string) erro
 		switch {
 		case r.Breach != nil:
 			check("FAILED", r.Name, r.About)
-			line("         ", report.Clean(r.Breach.What))
+			line("         ", format.Clean(r.Breach.What))
 			line("         ", "docs/tables/protocol.md: "+r.Breach.Rule)
 		case r.Lock != "":
-			check("LOCK", r.Name, report.Clean(r.Lock))
+			check("LOCK", r.Name, format.Clean(r.Lock))
 		case r.Skipped != "":
-			check("skipped", r.Name, report.Clean(r.Skipped))
+			check("skipped", r.Name, format.Clean(r.Skipped))
 		default:
 			check("ok", r.Name, r.About)
 		}
 	}
 	b.WriteString("\n")
 	if checked.Broken() == 0 {
-		b.WriteString(report.Next(invocation(os.Args[0]), terminalWidth(w), []string{"scenarios", "run", "--client", command}))
+		b.WriteString(format.Next(invocation(os.Args[0]), terminalWidth(w), []string{"scenarios", "run", "--client", command}))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/supervise"
 )
 
@@ -45,7 +45,7 @@ func codeOf(end supervise.End, stderr io.Writer) int {
 			kept += " and in " + path
 		}
 		fmt.Fprintf(stderr, "\nlab: the lab has crashed, which says nothing about a lock: %s\nlab: the trace is %s; please send it with your report\n",
-			report.Clean(end.Reason()), kept)
+			format.Clean(end.Reason()), kept)
 		return codeFailed
 	case end.Quit():
 		return codeSignal + int(syscall.SIGQUIT)

@@ -11,7 +11,8 @@ import (
 	"github.com/locklab/locklab/internal/compare"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
+	"github.com/locklab/locklab/internal/report/page"
 )
 
 func newDiff() *cobra.Command {
@@ -78,7 +79,7 @@ func writeDiffPage(cmd *cobra.Command, path string, d *compare.Difference, runs 
 	if err := checkOut("--html", path); err != nil {
 		return err
 	}
-	page := report.Diff{Lead: differenceText(d)}
+	page := page.Diff{Lead: differenceText(d)}
 	for _, line := range sides(d) {
 		name, text, _ := strings.Cut(line, "  ")
 		page.Facts = append(page.Facts, [2]string{name, text})
@@ -146,7 +147,7 @@ func sides(d *compare.Difference) (lines []string) {
 		if !side.of.Finished {
 			line += ", CUT SHORT"
 		}
-		lines = append(lines, report.Clean(line))
+		lines = append(lines, format.Clean(line))
 	}
 	return lines
 }
@@ -165,12 +166,12 @@ func byLock(cells []compare.Cell) (rows [][]string) {
 		if c.Workload != "" {
 			name += " (" + c.Workload + ")"
 		}
-		i := slices.IndexFunc(rows, func(row []string) bool { return row[0] == report.Clean(c.Lock) })
+		i := slices.IndexFunc(rows, func(row []string) bool { return row[0] == format.Clean(c.Lock) })
 		if i < 0 {
-			rows = append(rows, []string{report.Clean(c.Lock), report.Clean(name)})
+			rows = append(rows, []string{format.Clean(c.Lock), format.Clean(name)})
 			continue
 		}
-		rows[i][1] += ", " + report.Clean(name)
+		rows[i][1] += ", " + format.Clean(name)
 	}
 	return rows
 }

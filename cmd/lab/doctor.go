@@ -16,9 +16,12 @@ import (
 
 	"github.com/locklab/locklab/internal/adapters"
 	"github.com/locklab/locklab/internal/faults/network"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/etcd"
+	"github.com/locklab/locklab/internal/faults/server/postgres"
+	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/scenarios/live"
 )
 
@@ -68,7 +71,10 @@ type finding struct {
 // examine reports, and fails if something is missing that every run needs.
 func examine(ctx context.Context, w io.Writer, width int) error {
 	fmt.Fprintf(w, "lab %s, %s, %s/%s, %d cores\n\n", lab.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	findings := []finding{embedded(), toxiproxy(ctx), processes(), redis(), zooKeeper(), etcd(), postgres(), python(ctx),
+	findings := []finding{embedded(), toxiproxy(ctx), processes(), redisServer(),
+		startable("ZooKeeper", "zookeeper", "zookeeper", ", run by ", zookeeper.Find),
+		startable("etcd", "etcd", "etcd --client", " at ", etcd.Find),
+		startable("PostgreSQL", "postgres", "postgres --client", " at ", postgres.Find), python(ctx),
 		library(adapters.NeedsKazoo, "adapters/python/kazoo_lock.py", "apt-get install python3-kazoo"),
 		library(adapters.NeedsRedisRb, "adapters/ruby", "apt-get install ruby-redis"),
 		browser(),
@@ -93,13 +99,13 @@ func examine(ctx context.Context, w io.Writer, width int) error {
 
 func (f finding) row() []string {
 	if f.err == nil {
-		return []string{"ok", f.what, f.use, report.Clean(f.version)}
+		return []string{"ok", f.what, f.use, format.Clean(f.version)}
 	}
 	said := f.err.Error()
 	if f.remedy != "" {
 		said += "; " + f.remedy
 	}
-	return []string{"missing", f.what, f.use, report.Clean(said)}
+	return []string{"missing", f.what, f.use, format.Clean(said)}
 }
 
 // requirements says of each word that LOCKLAB_REQUIRE can have, or has, whether it is satisfied here.
@@ -128,7 +134,7 @@ func requirements(findings []finding, required []string) [][]string {
 
 func embedded() finding {
 	f := finding{what: "embedded Redis", use: "every run", must: true}
-	s, err := server.StartEmbedded()
+	s, err := redis.StartEmbedded()
 	if err != nil {
 		f.err = err
 		return f
@@ -157,37 +163,16 @@ func processes() finding {
 	return f
 }
 
-func redis() finding {
-	path, version, err := server.FindRedis()
-	return finding{
-		what: "redis-server", version: version + " at " + path, err: err, word: "redis",
-		use:    "lab run --server redis-server",
-		remedy: "get it, for example: apt-get install redis-server",
-	}
+// startable is a server that the lab starts if the machine has it.
+func startable(what, word, use, from string, find func() (path, version string, err error)) finding {
+	path, version, err := find()
+	return finding{what: what, version: version + from + path, err: err, word: word, use: "lab run --server " + use}
 }
 
-func zooKeeper() finding {
-	java, version, err := server.FindZooKeeper()
-	return finding{
-		what: "ZooKeeper", version: version + ", run by " + java, err: err, word: "zookeeper",
-		use: "lab run --server zookeeper",
-	}
-}
-
-func etcd() finding {
-	path, version, err := server.FindEtcd()
-	return finding{
-		what: "etcd", version: version + " at " + path, err: err, word: "etcd",
-		use: "lab run --server etcd --client",
-	}
-}
-
-func postgres() finding {
-	path, version, err := server.FindPostgres()
-	return finding{
-		what: "PostgreSQL", version: version + " at " + path, err: err, word: "postgres",
-		use: "lab run --server postgres --client",
-	}
+func redisServer() finding {
+	f := startable("redis-server", "redis", "redis-server", " at ", redis.Find)
+	f.remedy = "get it, for example: apt-get install redis-server"
+	return f
 }
 
 // library is one that an adapter needs.

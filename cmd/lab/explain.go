@@ -15,7 +15,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/diagram"
 )
 
 func newExplain() *cobra.Command {
@@ -78,10 +78,10 @@ else the first round. With --json it leaves out no event.`,
 			}
 			return writeUntil(cmd.Context(), cmd.OutOrStdout(), func(w io.Writer) error {
 				if asJSON {
-					return report.ExplainJSON(w, cell, file.Events)
+					return diagram.ExplainJSON(w, cell, file.Events)
 				}
 				opts := terminalOptions(cmd)
-				return report.Explain(w, cell, file.Events, report.ExplainOptions{Width: opts.Width, Color: opts.Color})
+				return diagram.Explain(w, cell, file.Events, diagram.ExplainOptions{Width: opts.Width, Color: opts.Color})
 			})
 		},
 	}

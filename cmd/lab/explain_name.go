@@ -15,7 +15,9 @@ import (
 	"github.com/locklab/locklab/internal/explain"
 	"github.com/locklab/locklab/internal/reasons"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/diagram"
+	"github.com/locklab/locklab/internal/report/format"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // namedEntry is the entry that the words name; nil: they name none, or a run.
@@ -39,7 +41,7 @@ func namedEntry(cmd *cobra.Command, args []string) (*explain.Entry, error) {
 func isRun(path string) bool {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
-		_, err = os.Stat(filepath.Join(path, report.RunFile))
+		_, err = os.Stat(filepath.Join(path, rundir.RunFile))
 		return err == nil
 	}
 	return err == nil && filepath.Ext(path) == ".json"
@@ -102,7 +104,7 @@ func (s *nameScreen) of(e *explain.Entry, story *explain.Story) string {
 	s.head("More")
 	more := slices.Clone(e.More)
 	for _, kind := range e.Also {
-		more = append(more, explain.Fact{Label: "also", Text: fmt.Sprintf("%s explain %s", invocation(os.Args[0]), report.ShellLine([]string{string(kind) + "/" + e.Name.Name}))})
+		more = append(more, explain.Fact{Label: "also", Text: fmt.Sprintf("%s explain %s", invocation(os.Args[0]), format.ShellLine([]string{string(kind) + "/" + e.Name.Name}))})
 	}
 	s.facts(more)
 	return s.b.String()
@@ -112,7 +114,7 @@ func (s *nameScreen) head(words string) { s.b.WriteString("\n" + words + "\n") }
 
 // fill writes a text as lines, at most so many; what is longer ends with its last whole sentence that fits.
 func (s *nameScreen) fill(indent, text string, most int) {
-	lines := report.Wrap(report.Clean(text), s.width-len(indent))
+	lines := format.Wrap(format.Clean(text), s.width-len(indent))
 	for len(lines) > most {
 		text = strings.Join(lines[:most], " ")
 		end := strings.LastIndex(text, ". ")
@@ -120,7 +122,7 @@ func (s *nameScreen) fill(indent, text string, most int) {
 			lines = lines[:most]
 			break
 		}
-		lines = report.Wrap(text[:end+1], s.width-len(indent))
+		lines = format.Wrap(text[:end+1], s.width-len(indent))
 	}
 	for _, line := range lines {
 		s.b.WriteString(indent + line + "\n")
@@ -149,7 +151,7 @@ func (s *nameScreen) story(e *explain.Entry, story *explain.Story) {
 	s.fill("", fmt.Sprintf("%s in %s", e.Cell.Lock, e.Cell.Scenario), maxLines)
 	s.fill("  ", finding, maxLines)
 	cell := record.Cell{Lock: e.Cell.Lock, Scenario: e.Cell.Scenario, Verdict: story.Verdict}
-	for _, line := range report.Race(cell, story.Events, s.width-1) {
+	for _, line := range diagram.Race(cell, story.Events, s.width-1) {
 		s.b.WriteString(line + "\n")
 	}
 }
@@ -208,7 +210,7 @@ func (s *nameScreen) facts(all []explain.Fact) {
 	}
 	for _, f := range all {
 		label := "  " + f.Label + strings.Repeat(" ", first-len(f.Label)+2)
-		text := strings.Join(report.Wrap(report.Clean(f.Text), s.width-len(label)), "\n")
+		text := strings.Join(format.Wrap(format.Clean(f.Text), s.width-len(label)), "\n")
 		if strings.HasPrefix(f.Text, invocation(os.Args[0])+" ") {
 			text = foldCommand(f.Text, s.width-len(label))
 		}

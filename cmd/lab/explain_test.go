@@ -13,7 +13,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/diagram"
 )
 
 // Ctrl-C while a long history is written as text: nothing is printed, and nobody waits for the rest.
@@ -27,7 +27,7 @@ func TestExplainIsInterrupted(t *testing.T) {
 	cancel(signal)
 	var out bytes.Buffer
 	require.ErrorIs(t, writeUntil(ctx, &out, func(w io.Writer) error {
-		return report.Explain(w, record.Cell{}, events, report.ExplainOptions{})
+		return diagram.Explain(w, record.Cell{}, events, diagram.ExplainOptions{})
 	}), signal)
 	require.Empty(t, out.String())
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/exploration"
+	"github.com/locklab/locklab/internal/report/terminal"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
@@ -179,7 +180,7 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprint(cmd.OutOrStdout(), boundsText(search.Config(plan), opts.Width))
 	}
 	collectLess()
-	meter := report.NewMeter(cmd.ErrOrStderr(), opts, f.quiet)
+	meter := terminal.NewMeter(cmd.ErrOrStderr(), opts, f.quiet)
 	last := f.follow(cmd.ErrOrStderr(), &plan, meter, opts.Width)
 	page, err := f.claim()
 	if err != nil {
@@ -197,7 +198,7 @@ func (f *exploreFlags) run(cmd *cobra.Command, args []string) error {
 		err = writeJSON(cmd.OutOrStdout(), newExploreRecord(explored))
 	} else {
 		err = writeExploration(cmd.OutOrStdout(), explored, exploreOptions{
-			TraceOptions: report.TraceOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose}, Assumptions: f.assumptions || f.verbose,
+			TraceOptions: exploration.TraceOptions{Width: opts.Width, Color: opts.Color, Verbose: f.verbose}, Assumptions: f.assumptions || f.verbose,
 		})
 	}
 	switch {
@@ -246,7 +247,7 @@ func namesScript(path string) bool {
 }
 
 // follow shows how far the search of a plan has come, and once, if it takes long, how to bound it. What it returns is how far it had come last.
-func (f *exploreFlags) follow(stderr io.Writer, plan *lab.ExplorePlan, meter *report.Meter, width int) *search.Progress {
+func (f *exploreFlags) follow(stderr io.Writer, plan *lab.ExplorePlan, meter *terminal.Meter, width int) *search.Progress {
 	var last search.Progress
 	plan.Progress = func(p search.Progress) {
 		if last.Memory < largeTables && p.Memory >= largeTables {
@@ -254,7 +255,7 @@ func (f *exploreFlags) follow(stderr io.Writer, plan *lab.ExplorePlan, meter *re
 		}
 		if !f.quiet && last.Took < longSearch && p.Took >= longSearch {
 			meter.Clear()
-			note := screen{width: width}
+			note := fitted{width: width}
 			note.line("lab: this search may take long; Ctrl-C ends it and says how far it came. To bound it: %s", smaller(search.Config(*plan), "--limit time=1m"))
 			io.WriteString(stderr, note.text.String())
 		}
@@ -272,7 +273,7 @@ func (f *exploreFlags) interrupted(cmd *cobra.Command, err error, last search.Pr
 	if context.Cause(cmd.Context()) == nil {
 		return err
 	}
-	note := screen{width: terminalWidth(cmd.OutOrStdout())}
+	note := fitted{width: terminalWidth(cmd.OutOrStdout())}
 	note.line("lab: not complete: %s", progressLine(last))
 	note.field("searched", "%s; no counterexample so far", searched(last))
 	fmt.Fprint(cmd.ErrOrStderr(), note.text.String())

@@ -14,7 +14,9 @@ import (
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/exploration"
+	"github.com/locklab/locklab/internal/report/rundir"
+	"github.com/locklab/locklab/internal/report/terminal"
 	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/internal/sim/search"
 )
@@ -47,7 +49,7 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	began, done, total := time.Now(), 0, len(shard.Locks(locks))
-	meter := report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet)
+	meter := terminal.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet)
 	table, err := lab.FindBreakingPoints(cmd.Context(), lab.PointsPlan{Locks: locks, States: states, Shard: shard, Results: lab.Results{Dir: f.out}, Command: os.Args[1:], Done: func(l points.Line) {
 		done++
 		took := time.Since(began)
@@ -65,7 +67,7 @@ func (f *exploreFlags) table(cmd *cobra.Command, args []string) error {
 		return updatePoints(cmd, table.Lines)
 	}
 	if f.out != "" {
-		tellPage(cmd, filepath.Join(f.out, report.PageFile))
+		tellPage(cmd, filepath.Join(f.out, rundir.PageFile))
 	}
 	return showTable(cmd, table, f.json)
 }
@@ -78,7 +80,7 @@ func showTable(cmd *cobra.Command, table *lab.BreakingPoints, asJSON bool) (err 
 			Lines []map[string]string `json:"lines"`
 		}{byHead(rows)})
 	} else {
-		err = report.Points(cmd.OutOrStdout(), rows, terminalWidth(cmd.OutOrStdout()))
+		err = exploration.Points(cmd.OutOrStdout(), rows, terminalWidth(cmd.OutOrStdout()))
 	}
 	if err != nil {
 		return err

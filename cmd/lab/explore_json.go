@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/exploration"
 	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
@@ -156,7 +156,7 @@ func exploreOutcome(e *lab.Exploration) string {
 
 func newExploreStep(t *trace.Trace, i int, s trace.Step) exploreStep {
 	step := exploreStep{
-		Number: i + 1, At: s.At + trace.Start, Kind: s.Kind, Request: s.Request, Reply: s.Reply, Passed: s.Passed, Text: report.StepText(t, s),
+		Number: i + 1, At: s.At + trace.Start, Kind: s.Kind, Request: s.Request, Reply: s.Reply, Passed: s.Passed, Text: exploration.StepText(t, s),
 		Counter: s.After.Counter,
 	}
 	if s.Client >= 0 {

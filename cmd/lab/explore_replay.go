@@ -12,7 +12,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/terminal"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
 	"github.com/locklab/locklab/internal/sim/points"
@@ -76,7 +76,7 @@ func (f *exploreFlags) replayAll(cmd *cobra.Command) (int, error) {
 	if err != nil {
 		return codeFailed, err
 	}
-	meter := report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet)
+	meter := terminal.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet)
 	began := time.Now()
 	found, err := lab.Counterexamples(cmd.Context(), lines, func(done, lines int) {
 		meter.Show(time.Since(began), fmt.Sprintf("found the counterexamples of %d/%d locks, %v", done, lines, time.Since(began).Round(time.Second)))
@@ -91,7 +91,7 @@ func (f *exploreFlags) replayAll(cmd *cobra.Command) (int, error) {
 	}
 	code := codeExpected
 	var all []reproduce.Counterexample
-	missed := screen{width: terminalWidth(cmd.OutOrStdout())}
+	missed := fitted{width: terminalWidth(cmd.OutOrStdout())}
 	for _, line := range found {
 		head := fmt.Sprintf("%-24s ", line.Line.Lock)
 		if line.Line.Why != "" {
@@ -112,7 +112,7 @@ func (f *exploreFlags) replayAll(cmd *cobra.Command) (int, error) {
 func (f *exploreFlags) play(cmd *cobra.Command, all []reproduce.Counterexample) (code int, err error) {
 	screen := &replayScreen{
 		out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), where: f.server, width: terminalWidth(cmd.OutOrStdout()), count: f.count, of: f.count * len(all),
-		meter: report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet), began: time.Now(),
+		meter: terminal.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), f.quiet), began: time.Now(),
 	}
 	if f.world == lab.Sim {
 		screen.where = f.world

@@ -11,14 +11,15 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/exploration"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
 // boundsText says what is explored, and how far: the first lines of the report.
 func boundsText(c search.Config, width int) string {
-	s := screen{width: width}
+	s := fitted{width: width}
 	tries := "1 try"
 	if c.Tries > 1 {
 		tries = fmt.Sprintf("up to %d tries", c.Tries)
@@ -65,17 +66,17 @@ func budgetText(c search.Config) string {
 
 // exploreOptions say how an exploration is shown.
 type exploreOptions struct {
-	report.TraceOptions
+	exploration.TraceOptions
 	Assumptions bool // each in full, also beside a counterexample, which needs none: it can be checked step by step
 }
 
 // writeExploration writes what an exploration came to: the counterexample, that the lock holds within the bounds, or how far the search
 // came.
 func writeExploration(w io.Writer, e *lab.Exploration, opts exploreOptions) error {
-	r, s := e.Result, screen{width: opts.Width}
+	r, s := e.Result, fitted{width: opts.Width}
 	s.line("")
 	for _, t := range shown(r, opts.Verbose) {
-		if err := report.Trace(&s.text, t, opts.TraceOptions); err != nil {
+		if err := exploration.Write(&s.text, t, opts.TraceOptions); err != nil {
 			return err
 		}
 		s.line("")
@@ -98,7 +99,7 @@ func shown(r *search.Result, verbose bool) []*trace.Trace {
 }
 
 // conclusion is the result with what it rests on.
-func (s *screen) conclusion(e *lab.Exploration, opts exploreOptions) {
+func (s *fitted) conclusion(e *lab.Exploration, opts exploreOptions) {
 	r, unstruck := e.Result, e.Config.Unstruck(e.Result)
 	switch {
 	case r.Found != nil:
@@ -138,11 +139,11 @@ func (s *screen) conclusion(e *lab.Exploration, opts exploreOptions) {
 
 // found sums up a counterexample.
 func found(t *trace.Trace) string {
-	return fmt.Sprintf("%s after %s with %s", listed(t.Anomalies), count(report.TraceRows(t), "step"), count(len(t.Faults), "fault"))
+	return fmt.Sprintf("%s after %s with %s", listed(t.Anomalies), count(exploration.TraceRows(t), "step"), count(len(t.Faults), "fault"))
 }
 
 // passed is what a search came past: anomalies that are excused, and faults that never struck and have not been named yet.
-func (s *screen) passed(r *search.Result, named []faults.Kind) {
+func (s *fitted) passed(r *search.Result, named []faults.Kind) {
 	for i, t := range r.Excused {
 		s.field([...]string{"excused", ""}[min(i, 1)], "%s after %s", listed(t.Anomalies), cmp.Or(listed(t.Faults), "no fault"))
 	}
@@ -163,7 +164,7 @@ func assumed(r *search.Result) string {
 }
 
 // basis is what a claim that nothing is wrong rests on, in full.
-func (s *screen) basis(r *search.Result) {
+func (s *fitted) basis(r *search.Result) {
 	for i, a := range r.Assumptions() {
 		s.field([...]string{"assumed", ""}[min(i, 1)], "%s", a.Short)
 		for _, full := range a.Full {
@@ -208,8 +209,8 @@ func smaller(c search.Config, limit string) string {
 	return enumerate(ways, "or")
 }
 
-// screen is a text of lines that fit a width: paragraphs, and fields with a name before them.
-type screen struct {
+// fitted is a text of lines that fit a width: paragraphs, and fields with a name before them.
+type fitted struct {
 	text  strings.Builder
 	width int
 }
@@ -218,16 +219,16 @@ type screen struct {
 const blank = "             "
 
 // line writes a paragraph.
-func (s *screen) line(format string, args ...any) { s.hang("", "  ", fmt.Sprintf(format, args...)) }
+func (s *fitted) line(format string, args ...any) { s.hang("", "  ", fmt.Sprintf(format, args...)) }
 
 // field writes a value after its name.
-func (s *screen) field(name, format string, args ...any) {
+func (s *fitted) field(name, format string, args ...any) {
 	s.hang(fmt.Sprintf("  %-9s  ", name), blank, fmt.Sprintf(format, args...))
 }
 
 // hang writes a text after a head, and what does not fit beside it below.
-func (s *screen) hang(head, below, text string) {
-	for _, line := range report.Wrap(text, max(20, s.width-max(len(head), len(below)))) {
+func (s *fitted) hang(head, below, text string) {
+	for _, line := range format.Wrap(text, max(20, s.width-max(len(head), len(below)))) {
 		s.text.WriteString(head + line + "\n")
 		head = below
 	}

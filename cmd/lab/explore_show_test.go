@@ -13,7 +13,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/exploration"
 	"github.com/locklab/locklab/internal/sim/search"
 )
 
@@ -50,7 +50,7 @@ func TestWriteExploration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			explored := &lab.Exploration{Config: search.Config{Lock: lua, Clients: 3, Rounds: 1}, Result: &test.result}
 			var b bytes.Buffer
-			require.NoError(t, writeExploration(&b, explored, exploreOptions{TraceOptions: report.TraceOptions{Width: 200}, Assumptions: true}))
+			require.NoError(t, writeExploration(&b, explored, exploreOptions{TraceOptions: exploration.TraceOptions{Width: 200}, Assumptions: true}))
 			for _, words := range test.says {
 				assert.Contains(t, b.String(), words)
 			}
@@ -85,7 +85,7 @@ func TestAssumedIsShort(t *testing.T) {
 			}
 			explored := &lab.Exploration{Config: search.Config{Lock: lock, Clients: 3, Rounds: 1}, Result: &result}
 			var b bytes.Buffer
-			require.NoError(t, writeExploration(&b, explored, exploreOptions{TraceOptions: report.TraceOptions{Width: usualWidth}, Assumptions: full}))
+			require.NoError(t, writeExploration(&b, explored, exploreOptions{TraceOptions: exploration.TraceOptions{Width: usualWidth}, Assumptions: full}))
 			for line := range strings.Lines(b.String()) {
 				assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), usualWidth, line)
 			}

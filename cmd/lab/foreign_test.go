@@ -11,7 +11,7 @@ import (
 
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/terminal"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
 )
 
@@ -27,7 +27,7 @@ func TestErrorsOfOthersMoveNoCursor(t *testing.T) {
 
 func TestReplaysOfOthersMoveNoCursor(t *testing.T) {
 	var out, stderr strings.Builder
-	screen := &replayScreen{out: &out, err: &stderr, count: 1, of: 1, meter: report.NewMeter(&stderr, report.TerminalOptions{}, true)}
+	screen := &replayScreen{out: &out, err: &stderr, count: 1, of: 1, meter: terminal.NewMeter(&stderr, terminal.Options{}, true)}
 	screen.played(lab.Played{Replay: &lab.Replay{Counterexample: reproduce.Counterexample{}}, Cell: record.Cell{Failure: "ERR \x1b[31mred"}})
 	assert.NotContains(t, stderr.String(), "\x1b")
 	assert.Contains(t, stderr.String(), `ERR \x1b[31mred`)

@@ -18,6 +18,8 @@ import (
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
+	"github.com/locklab/locklab/internal/report/terminal"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
@@ -147,7 +149,7 @@ func listExercises(w io.Writer, width int) error {
 		return err
 	}
 	first := rows[1][0]
-	_, err := io.WriteString(w, "\n"+report.Next(invocation(os.Args[0]), terminalWidth(w), []string{"task", "grade", first}, []string{"begin", "grade", first, "--new", "mylock"}))
+	_, err := io.WriteString(w, "\n"+format.Next(invocation(os.Args[0]), terminalWidth(w), []string{"task", "grade", first}, []string{"begin", "grade", first, "--new", "mylock"}))
 	return err
 }
 
@@ -161,7 +163,7 @@ func showTask(w io.Writer, exercise grade.Exercise) error {
 	for _, language := range grade.Languages() {
 		next = append(next, []string{language, "grade", exercise.Name, "--new", "mylock", "--language", language})
 	}
-	_, err = fmt.Fprintf(w, "%s\n%s", task, report.Next(invocation(os.Args[0]), terminalWidth(w), next...))
+	_, err = fmt.Fprintf(w, "%s\n%s", task, format.Next(invocation(os.Args[0]), terminalWidth(w), next...))
 	return err
 }
 
@@ -180,7 +182,7 @@ func (f *gradeFlags) begin(w io.Writer, exercise grade.Exercise) error {
 		return err
 	}
 	_, err = fmt.Fprintf(w, "Read %s, and mend %s\n\n%s", filepath.Join(f.dir, "README.md"), filepath.Join(f.dir, kit.Lock),
-		report.Next(invocation(os.Args[0]), terminalWidth(w), []string{"grade", "grade", exercise.Name, "--client", command}))
+		format.Next(invocation(os.Args[0]), terminalWidth(w), []string{"grade", "grade", exercise.Name, "--client", command}))
 	return err
 }
 
@@ -210,7 +212,7 @@ func (f *gradeFlags) grade(cmd *cobra.Command, exercise grade.Exercise) error {
 	}
 	for _, cell := range run.Cells {
 		if lab.OutcomeOfCell(cell) == lab.Failed {
-			return fmt.Errorf("%s: %s", cellName(cell), report.Clean(cell.Verdict.Reason))
+			return fmt.Errorf("%s: %s", cellName(cell), format.Clean(cell.Verdict.Reason))
 		}
 	}
 	results := exercise.Judge(run.Cells)
@@ -222,7 +224,7 @@ func (f *gradeFlags) grade(cmd *cobra.Command, exercise grade.Exercise) error {
 
 // gradeProgress says on stderr how far the scenarios have come.
 func gradeProgress(cmd *cobra.Command) report.Sink {
-	meter := report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), false)
+	meter := terminal.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), false)
 	return progressSink(func(e report.Event) {
 		if e.Kind == report.RunEnd {
 			meter.Clear()
@@ -263,15 +265,15 @@ func (f *gradeFlags) write(w io.Writer, width int, exercise grade.Exercise, resu
 			continue
 		}
 		fmt.Fprintf(&b, "\nChapter %d, %s: %s\n", r.Chapter.Number, r.Chapter.Title, r.Trial.Scenario)
-		parts := [][]string{{"seen", report.Clean(r.Why)}}
+		parts := [][]string{{"seen", format.Clean(r.Why)}}
 		switch {
 		case r.Cell.Verdict.Kind == checker.Broken:
 			parts = append(parts, []string{"hint", r.Hint()})
 		case r.Outcome == grade.Failed: // mostly the fault of the adapter
-			parts = append(parts, []string{"check", invocation(os.Args[0]) + " " + report.ShellLine([]string{"doctor", "--client", f.command()})})
+			parts = append(parts, []string{"check", invocation(os.Args[0]) + " " + format.ShellLine([]string{"doctor", "--client", f.command()})})
 		}
 		if r.Cell.Dir != "" {
-			parts = append(parts, []string{"watch", invocation(os.Args[0]) + " explain " + report.ShellLine([]string{f.shownDir(run), cellName(r.Cell)})})
+			parts = append(parts, []string{"watch", invocation(os.Args[0]) + " explain " + format.ShellLine([]string{f.shownDir(run), cellName(r.Cell)})})
 		}
 		if err := writeTable(&b, width, "  ", parts); err != nil {
 			return err
@@ -281,7 +283,7 @@ func (f *gradeFlags) write(w io.Writer, width int, exercise grade.Exercise, resu
 	if following, ok := exercise.Next(); ok && survived == len(results) {
 		next = [][]string{{"next", "grade", following.Name}}
 	}
-	fmt.Fprintf(&b, "\n%s", report.Next(invocation(os.Args[0]), width, next...))
+	fmt.Fprintf(&b, "\n%s", format.Next(invocation(os.Args[0]), width, next...))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -291,7 +293,7 @@ func (f *gradeFlags) command() string {
 	if f.client != "" {
 		return f.client
 	}
-	return report.ShellLine(f.argv)
+	return format.ShellLine(f.argv)
 }
 
 // shownDir is the run's directory as a user names it.

@@ -21,7 +21,7 @@ import (
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/supervise"
 )
 
@@ -92,7 +92,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	}
 	for _, err := range spoken(err) {
 		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintf(stderr, "lab: %s\n", report.Clean(strings.TrimSuffix(line, "\n")))
+			fmt.Fprintf(stderr, "lab: %s\n", format.Clean(strings.TrimSuffix(line, "\n")))
 		}
 	}
 	return exitCode(ctx, err)

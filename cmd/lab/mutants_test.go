@@ -24,7 +24,7 @@ import (
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -181,8 +181,8 @@ func smallRuns(t *testing.T) []smallRun {
 			r := smallRun{dir: one.Dir, cell: cell.Lock + "/" + cell.Scenario, history: bytes.Join(lines, nil), historyAt: lab.HistoryPath(&one, cell)}
 			require.NoError(t, os.MkdirAll(filepath.Dir(r.historyAt), 0o755))
 			require.NoError(t, os.WriteFile(r.historyAt, r.history, 0o600))
-			require.NoError(t, report.WriteRun(r.dir, &one))
-			r.runFileAt = filepath.Join(r.dir, report.RunFile)
+			require.NoError(t, rundir.WriteRun(r.dir, &one))
+			r.runFileAt = filepath.Join(r.dir, rundir.RunFile)
 			r.runFile, err = os.ReadFile(r.runFileAt)
 			require.NoError(t, err)
 			all = append(all, r)

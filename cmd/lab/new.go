@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/locklab/locklab/internal/kits"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
 )
 
 func newNew() *cobra.Command {
@@ -37,7 +37,7 @@ It overwrites nothing.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(out, report.Next(invocation(os.Args[0]), terminalWidth(out), []string{"adapter", "doctor", "--client", command}, []string{"lock", "run", "--client", command}))
+			_, err = fmt.Fprint(out, format.Next(invocation(os.Args[0]), terminalWidth(out), []string{"adapter", "doctor", "--client", command}, []string{"lock", "run", "--client", command}))
 			return err
 		},
 	}
@@ -55,7 +55,7 @@ func writeKit(out io.Writer, kit kits.Kit, dir string, own map[string][]byte) (c
 	for _, name := range names {
 		fmt.Fprintln(out, filepath.Join(dir, name))
 	}
-	quoted := report.ShellLine([]string{filepath.ToSlash(dir)})
+	quoted := format.ShellLine([]string{filepath.ToSlash(dir)})
 	command = fmt.Sprintf(kit.Command, quoted)
 	if !filepath.IsAbs(dir) && kit.Name == "go" {
 		command = "./" + command

@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/figures"
+	"github.com/locklab/locklab/internal/report/rundir"
+	"github.com/locklab/locklab/internal/report/terminal"
 )
 
 func newOpen() *cobra.Command {
@@ -57,7 +59,7 @@ func bindNoOpen(flags *pflag.FlagSet, noOpen *bool) {
 }
 
 // pages are the files that are reports, of runs and of measurements.
-var pages = []string{report.PageFile, report.BenchPage}
+var pages = []string{rundir.PageFile, figures.Page}
 
 // newestPage is the newest report below a directory. A run that goes on has none yet.
 func newestPage(dir string) (string, error) {
@@ -106,7 +108,7 @@ func announce(cmd *cobra.Command, page, opened string, noOpen bool) error {
 		return err
 	}
 	out, isFile := cmd.OutOrStdout().(*os.File)
-	if noOpen || !isFile || !report.IsTerminal(out) {
+	if noOpen || !isFile || !terminal.IsTerminal(out) {
 		return nil
 	}
 	if err := browse(opened); err != nil {

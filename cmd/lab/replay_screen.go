@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
+	"github.com/locklab/locklab/internal/report/terminal"
 )
 
 // replayScreen shows how counterexamples come out: at once a play that did not show what it should, and in the end each counterexample.
@@ -20,7 +21,7 @@ type replayScreen struct {
 	of       int // plays of all
 	plays    int
 	width    int
-	meter    *report.Meter
+	meter    *terminal.Meter
 	began    time.Time
 	code     int
 }
@@ -31,7 +32,7 @@ func (s *replayScreen) played(p lab.Played) {
 	if !p.Shown {
 		s.meter.Clear()
 		s.code = worse(s.code, failedPlay(p.Cell))
-		fmt.Fprintf(s.err, "lab: %s after %s, play %d of %d: %s\n", p.Lock.Name, p.Faults, p.Replay.Played, s.count, report.Clean(cmp.Or(p.Cell.Failure, p.Why)))
+		fmt.Fprintf(s.err, "lab: %s after %s, play %d of %d: %s\n", p.Lock.Name, p.Faults, p.Replay.Played, s.count, format.Clean(cmp.Or(p.Cell.Failure, p.Why)))
 	}
 	took := time.Since(s.began)
 	s.meter.Show(took, fmt.Sprintf("played %d/%d, %v", s.plays, s.of, took.Round(time.Second)))
@@ -39,7 +40,7 @@ func (s *replayScreen) played(p lab.Played) {
 
 // entry says in one entry of a table what came of a counterexample.
 func (s *replayScreen) entry(r *lab.Replay, format string, args ...any) {
-	line := screen{width: s.width}
+	line := fitted{width: s.width}
 	line.hang(fmt.Sprintf("%-24s %-14s ", r.Lock.Name, r.Faults), strings.Repeat(" ", 40), fmt.Sprintf(format, args...))
 	io.WriteString(s.out, line.text.String())
 }

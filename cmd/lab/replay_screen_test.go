@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/terminal"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
@@ -55,7 +55,7 @@ func TestReplayScreen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out, err bytes.Buffer
 			s := &replayScreen{
-				out: &out, err: &err, where: "embedded", width: usualWidth, count: 2, of: 2, meter: report.NewMeter(&err, report.TerminalOptions{}, true),
+				out: &out, err: &err, where: "embedded", width: usualWidth, count: 2, of: 2, meter: terminal.NewMeter(&err, terminal.Options{}, true),
 			}
 			replay := &lab.Replay{Counterexample: reproduce.Counterexample{
 				Lock: lock, Faults: "crash", Trace: &trace.Trace{Anomalies: []checker.Name{checker.Overwrite}},

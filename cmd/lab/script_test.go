@@ -22,7 +22,8 @@ import (
 	miniserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 	"github.com/locklab/locklab/internal/redisclient"
@@ -31,7 +32,7 @@ import (
 // The test binary is the lab as well: testscript installs it under these names, and the lab starts its guard and its workers
 // from the name by which it was started itself.
 func TestMain(m *testing.M) {
-	needs.SideBySide(4)
+	needs.SideBySide(6)
 	testscript.Main(m, map[string]func(){"lab": alone, "stub": stub, "oddlab": oddLab, "crashing": crashing})
 }
 
@@ -120,9 +121,9 @@ func available(word string) (bool, error) {
 	case "long":
 		return needs.Full(), nil
 	case "redis":
-		_, _, err = server.FindRedis()
+		_, _, err = redis.Find()
 	case "zookeeper":
-		_, _, err = server.FindZooKeeper()
+		_, _, err = zookeeper.Find()
 	case "python":
 		_, err = needs.FindRedisPy()
 	default:

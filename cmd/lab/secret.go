@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 )
 
 // The variables about the server at an address.
@@ -28,7 +28,7 @@ func hidePassword(args []string, stderr io.Writer) error {
 		default:
 			continue
 		}
-		without, password, has := server.SplitPassword(value)
+		without, password, has := redis.SplitPassword(value)
 		if !has {
 			continue
 		}
@@ -40,7 +40,7 @@ func hidePassword(args []string, stderr io.Writer) error {
 		}
 		fmt.Fprintf(stderr, "lab: the password in --server can be read in the list of processes; set %s or give --password-file\n", passwordVar)
 	}
-	without, password, has := server.SplitPassword(os.Getenv(serverVar))
+	without, password, has := redis.SplitPassword(os.Getenv(serverVar))
 	if !has {
 		return nil
 	}
@@ -57,7 +57,7 @@ func forgetPassword() error { return os.Unsetenv(passwordVar) }
 const longestPassword = 4 << 10
 
 // readPassword reads the password in a file, without the end of its line.
-func readPassword(path string) (server.Secret, error) {
+func readPassword(path string) (redis.Secret, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -75,5 +75,5 @@ func readPassword(path string) (server.Secret, error) {
 	if password == "" || strings.ContainsAny(password, "\r\n") {
 		return "", usagef("--password-file: %s: not one line with a password", path)
 	}
-	return server.Secret(password), nil
+	return redis.Secret(password), nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/report/web"
 	"github.com/locklab/locklab/internal/serve"
 	"github.com/locklab/locklab/scenarios"
@@ -105,7 +106,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 func runDirs(args []string) []string {
 	var dirs []string
 	for _, arg := range args {
-		if filepath.Base(arg) == report.RunFile {
+		if filepath.Base(arg) == rundir.RunFile {
 			arg = filepath.Dir(arg)
 		}
 		dirs = append(dirs, arg)

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/locklab/locklab/internal/faults/network"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/address"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/waiting"
@@ -29,7 +30,7 @@ type settingFlags struct {
 func (f *settingFlags) bindServers(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Server, "server", fromEnv(serverVar, live.Embedded), "`SERVER` is "+strings.Join(live.Servers(), ", ")+" (all started by the lab), host:port, redis://user@host:port/db, rediss:// with TLS, or zookeeper://host:port [LOCKLAB_SERVER]")
 	flags.StringVar(&f.Restart, "restart-command", "", "scripts may restart a Redis at an address by `COMMAND`, which gets one more word: stop or start")
-	f.Credentials.Password = server.Secret(os.Getenv(passwordVar))
+	f.Credentials.Password = redis.Secret(os.Getenv(passwordVar))
 	flags.StringVar(&f.passwordFile, "password-file", fromEnv(passwordFileVar, ""), "the password of a server at an address is in `FILE` (or in LOCKLAB_PASSWORD) [LOCKLAB_PASSWORD_FILE]")
 	flags.StringVar(&f.Credentials.CA, "tls-ca", fromEnv("LOCKLAB_TLS_CA", ""), "with rediss://: trust the authorities in `FILE` (default: the system's) [LOCKLAB_TLS_CA]")
 	flags.StringVar(&f.Credentials.Cert, "tls-cert", fromEnv("LOCKLAB_TLS_CERT", ""), "with rediss://: show the client's certificate in `FILE` [LOCKLAB_TLS_CERT]")
@@ -63,7 +64,7 @@ func (f *settingFlags) settle(cmd *cobra.Command) error {
 	atAddress := !f.ownServer() && !live.OnZooKeeper(f.Server)
 	for _, flag := range addressFlags {
 		if cmd.Flags().Changed(flag) && f.World != lab.Sim && !atAddress {
-			return usagef("--%s is for a Redis at an address, and --server is %s", flag, server.Redact(f.Server))
+			return usagef("--%s is for a Redis at an address, and --server is %s", flag, address.Redact(f.Server))
 		}
 	}
 	if !atAddress {
@@ -124,8 +125,8 @@ func (f *settingFlags) checkServer() error {
 	if f.ownServer() || live.OnZooKeeper(f.Server) {
 		return nil
 	}
-	if !server.IsURL(f.Server) && server.CheckAddr(f.Server) != nil {
-		return unknown("server", server.Redact(f.Server), names, "--server takes "+
+	if !redis.IsURL(f.Server) && address.Check(f.Server) != nil {
+		return unknown("server", address.Redact(f.Server), names, "--server takes "+
 			enumerate(append(names, "an address like 127.0.0.1:6379, rediss://user@127.0.0.1:6379/0 or zookeeper://127.0.0.1:2181"), "or"))
 	}
 	if f.passwordFile != "" {
@@ -138,7 +139,7 @@ func (f *settingFlags) checkServer() error {
 		}
 		f.passwordFile = ""
 	}
-	if _, err := server.ParseEndpoint(f.Server, f.Credentials); err != nil {
+	if _, err := redis.ParseEndpoint(f.Server, f.Credentials); err != nil {
 		return usagef("--server: %v", plainly(err))
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/screen"
 )
 
 // shownFlags say how a run is shown.
@@ -19,11 +20,14 @@ func (f *shownFlags) bind(flags *pflag.FlagSet) {
 func (f *shownFlags) screen(cmd *cobra.Command) report.Sink { return f.screenOf(cmd, nil) }
 
 // screenOf is the screen of a tour; nil: it is none.
-func (f *shownFlags) screenOf(cmd *cobra.Command, tour *report.Tour) report.Sink {
+func (f *shownFlags) screenOf(cmd *cobra.Command, tour *screen.Tour) report.Sink {
 	if f.json {
 		return report.NewJSON(cmd.OutOrStdout())
 	}
 	opts := terminalOptions(cmd)
-	opts.Verbose, opts.Tour = f.verbose, tour
-	return report.NewTerminal(cmd.OutOrStdout(), cmd.ErrOrStderr(), opts)
+	opts.Verbose = f.verbose
+	if tour != nil {
+		return screen.NewTour(cmd.OutOrStdout(), cmd.ErrOrStderr(), opts, *tour)
+	}
+	return screen.New(cmd.OutOrStdout(), cmd.ErrOrStderr(), opts)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
@@ -180,7 +180,7 @@ func (f *shrinkFlags) subject(cmd *cobra.Command, args []string, setting lab.Set
 		return play.SubjectOf(spec), nil
 	case f.client == "":
 		again := slices.Concat([]string{"shrink"}, args, []string{"--client", cell.Client[len(cell.Client)-1]})
-		return none, usagef("%s is the lock of a client, which shrink starts only if you name its command: %s %s", cell.Lock, invocation(os.Args[0]), report.ShellLine(again))
+		return none, usagef("%s is the lock of a client, which shrink starts only if you name its command: %s %s", cell.Lock, invocation(os.Args[0]), format.ShellLine(again))
 	}
 	subjects, err := (&runFlags{programs: []string{f.client}, judged: judgedFlags{like: f.like}}).foreign()
 	if err != nil {

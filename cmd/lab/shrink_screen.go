@@ -14,7 +14,8 @@ import (
 
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
+	"github.com/locklab/locklab/internal/report/terminal"
 	"github.com/locklab/locklab/internal/scenarios/live"
 )
 
@@ -30,7 +31,7 @@ type shrinkScreen struct {
 	stopped sync.WaitGroup
 
 	mu    sync.Mutex // the meter is drawn while a search or a play goes on
-	meter *report.Meter
+	meter *terminal.Meter
 	state lab.ShrinkState
 }
 
@@ -38,7 +39,7 @@ func newShrinkScreen(cmd *cobra.Command, flags *shrinkFlags, args []string, cell
 	dir, _ := lab.RunOf(args[0])
 	s := &shrinkScreen{
 		err: cmd.ErrOrStderr(), flags: flags, dir: dir, cell: cell, began: time.Now(), done: make(chan struct{}),
-		meter: report.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), false),
+		meter: terminal.NewMeter(cmd.ErrOrStderr(), terminalOptions(cmd), false),
 	}
 	s.again = slices.Clone(args)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -61,7 +62,7 @@ func (s *shrinkScreen) draw() {
 		case <-often.C:
 			s.mu.Lock()
 			took := time.Since(s.began)
-			s.meter.Show(took, report.Clean(fmt.Sprintf("%d scripts played, %v elapsed; %s", s.state.Played, took.Round(time.Second), s.state.Candidate)))
+			s.meter.Show(took, format.Clean(fmt.Sprintf("%d scripts played, %v elapsed; %s", s.state.Played, took.Round(time.Second), s.state.Candidate)))
 			s.mu.Unlock()
 		}
 	}
@@ -88,9 +89,9 @@ func (s *shrinkScreen) attempt(now lab.ShrinkState) {
 	s.state = now
 }
 
-func (s *shrinkScreen) line(format string, args ...any) {
+func (s *shrinkScreen) line(text string, args ...any) {
 	s.meter.Clear()
-	fmt.Fprintln(s.err, report.Clean(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(s.err, format.Clean(fmt.Sprintf(text, args...)))
 }
 
 // result says what the script shows and how often, where its order is from, and what to do next.
@@ -105,7 +106,7 @@ func (s *shrinkScreen) result(shrunk *lab.Shrunk) {
 	}
 	fmt.Fprintln(s.err)
 	rows := [][]string{
-		{"shown", s.shown(shrunk)}, {"order", order}, {"found", report.Clean(a.Why)},
+		{"shown", s.shown(shrunk)}, {"order", order}, {"found", format.Clean(a.Why)},
 		{"effort", fmt.Sprintf("%d scripts played in %v", shrunk.Played, time.Since(s.began).Round(100*time.Millisecond))},
 	}
 	writeTable(s.err, terminalWidth(s.err), "", rows)
@@ -150,7 +151,7 @@ func (s *shrinkScreen) next(commands ...[]string) {
 	if s.flags.client == "" {
 		commands = append(commands, []string{"show", "show", s.cell.Lock})
 	}
-	fmt.Fprintf(s.err, "\n%s", report.Next(invocation(os.Args[0]), terminalWidth(s.err), commands...))
+	fmt.Fprintf(s.err, "\n%s", format.Next(invocation(os.Args[0]), terminalWidth(s.err), commands...))
 }
 
 // played are the flags that say where the script was played, unless that is the default.

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/address"
 	"github.com/locklab/locklab/internal/suite"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -341,7 +341,7 @@ func (s *suiteRun) located(err error) error {
 func tomlText(value any) string {
 	switch v := value.(type) {
 	case string:
-		return strconv.Quote(server.Redact(v))
+		return strconv.Quote(address.Redact(v))
 	case []any:
 		var texts []string
 		for _, one := range v {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
 )
 
 // tableGap is how many blanks stand between two columns.
@@ -111,5 +111,5 @@ func folded(text string, room int) []string {
 	if utf8.RuneCountInString(text) <= room {
 		return []string{text}
 	}
-	return report.Wrap(text, room)
+	return format.Wrap(text, room)
 }

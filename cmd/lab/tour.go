@@ -8,7 +8,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/screen"
 	"github.com/locklab/locklab/internal/scenarios/live"
 )
 
@@ -40,9 +40,11 @@ func (f *runFlags) tour(cmd *cobra.Command) error {
 	if f.World == lab.Sim {
 		setting = "in the model"
 	}
-	screen := f.screenOf(cmd, &report.Tour{
+	screen := f.screenOf(cmd, &screen.Tour{
 		Setting: setting, Dir: dir, Situations: situations, Race: lab.TourRace,
-		Histories: func(run *record.Run) report.Histories { return lab.HistoriesOf(run) },
+		Read: func(run *record.Run, cell record.Cell) ([]history.Event, error) {
+			return lab.HistoriesOf(run).Read(cell)
+		},
 		More: [][2]string{
 			{"your lock", "run --client 'python3 mylock.py'"},
 			{"everything", "run --all"},

@@ -6,7 +6,9 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/etcd"
+	"github.com/locklab/locklab/internal/faults/server/postgres"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 )
 
 // Need is what a client needs of the machine, beside what Prepare makes. It begins with the name of a program, unless Missing knows better.
@@ -36,11 +38,11 @@ func (n Need) Missing() (err error) {
 	case NeedsRedisRb:
 		return exec.Command("ruby", "-e", `require "redis"`).Run()
 	case NeedsEtcd:
-		_, _, err = server.FindEtcd()
+		_, _, err = etcd.Find()
 	case NeedsPostgres:
-		_, _, err = server.FindPostgres()
+		_, _, err = postgres.Find()
 	case NeedsKeeper:
-		_, _, err = server.FindZooKeeper()
+		_, _, err = zookeeper.Find()
 	case NeedsCurator:
 		_, err = os.Stat("/usr/share/java/curator-recipes.jar")
 	default:

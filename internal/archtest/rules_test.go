@@ -32,16 +32,11 @@ func rules() map[string]rule {
 		"checker/internal/overlap":  {own: []string{"history", "faults", "internal/timeline", "internal/timeline/ownership", "checker/internal/list", "checker/internal/resource"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true},
 		"checker/internal/second":   {own: []string{"history", "faults", "checker/internal/list", "checker/internal/overlap"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true},
 		// What a run leaves behind, for those who write, show and compare it.
-		"internal/record": {own: []string{"checker", "history"}, pure: true, scripted: true},
-		"internal/sim":    {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
-		// The explorer says how long it took, and does not wait for ever for a lock that does not come back.
-		"internal/sim/search": {own: []string{"history", "internal/timeline/ownership", "faults", "impls", "checker", "internal/sim", "internal/sim/learn", "internal/sim/states", "internal/sim/trace"}, pure: true, clock: true},
-		"internal/sim/learn":   {own: []string{"history", "internal/answers", "impls", "internal/sim", "internal/worker/work"}, pure: true, clock: true},
-		"internal/sim/states":  {own: []string{"history", "internal/sim", "internal/sim/learn", "internal/sim/trace"}, pure: true},
-		// The model and the search share nothing with the explorer but what is searched, and who judges it.
-		"internal/sim/world":   {own: []string{"history", "faults", "impls", "checker", "internal/answers", "internal/timeline/ownership", "internal/sim", "internal/worker/work"}, pure: true},
-		"internal/sim/search":  {own: []string{"history", "checker", "internal/sim/world"}, pure: true},
-		"internal/sim/compare": {own: []string{"faults", "impls", "checker", "internal/sim/search", "internal/sim/search", "internal/sim/world"}, pure: true},
+		"internal/record":      {own: []string{"checker", "history"}, pure: true, scripted: true},
+		"internal/sim":         {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
+		"internal/sim/world":   {own: []string{"history", "faults", "impls", "checker", "internal/answers", "internal/timeline/ownership", "internal/sim", "internal/sim/trace", "internal/worker/work"}, pure: true},
+		// The search says how long it took.
+		"internal/sim/search":  {own: []string{"history", "faults", "impls", "checker", "internal/timeline/ownership", "internal/sim/trace", "internal/sim/world"}, pure: true, clock: true},
 		"internal/sim/points":  {own: []string{"faults", "impls", "checker", "internal/sim/search", "internal/sim/trace"}, pure: true},
 		// A counterexample as data: its readers need not know how it was found.
 		"internal/sim/trace": {own: []string{"history", "faults", "checker", "internal/sim"}, pure: true},
@@ -62,18 +57,35 @@ func rules() map[string]rule {
 		"internal/faults/tap":      {own: []string{"history", "faults", "internal/faults/jute", "internal/faults/resp", "internal/faults/commands", "internal/faults/probe"}},
 		"internal/faults/network":  {own: []string{"faults", "history"}, external: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "golang.org/x/sys"}},
 		// The hooks know no more of the lab than a page in memory.
-		"internal/faults/clocks":  {},
-		"internal/faults/process": {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
-		"internal/faults/server": {
-			own:      []string{"history", "faults", "internal/faults/jute", "internal/faults/network", "internal/faults/resp", "internal/faults/process", "internal/redisclient"},
+		"internal/faults/clocks":         {},
+		"internal/faults/process":        {own: []string{"history"}, external: []string{"golang.org/x/sys"}},
+		"internal/faults/server":         {own: []string{"history"}},
+		"internal/faults/server/daemon":  {own: []string{"internal/faults/network", "internal/faults/process"}},
+		"internal/faults/server/address": {own: []string{"internal/faults/jute", "internal/faults/resp"}},
+		// One for each kind of server: none knows another.
+		"internal/faults/server/redis": {
+			own:      []string{"faults", "internal/faults/network", "internal/faults/resp", "internal/faults/process", "internal/faults/server", "internal/faults/server/address", "internal/faults/server/daemon", "internal/redisclient"},
 			external: []string{"github.com/alicebob/miniredis/v2", "github.com/redis/go-redis/v9"},
 		},
+		"internal/faults/server/zookeeper":  {own: []string{"faults", "internal/faults/jute", "internal/faults/network", "internal/faults/process", "internal/faults/server", "internal/faults/server/address", "internal/faults/server/daemon"}},
+		"internal/faults/server/etcd":       {own: []string{"history", "internal/faults/process", "internal/faults/server", "internal/faults/server/daemon"}},
+		"internal/faults/server/postgres":   {own: []string{"history", "internal/faults/process", "internal/faults/server", "internal/faults/server/daemon"}},
+		"internal/faults/server/servertest": {own: []string{"internal/faults/process", "internal/needs"}, external: []string{"github.com/stretchr/testify", "go.uber.org/goleak"}, tests: true},
 
 		"scenarios":               {own: []string{"history", "faults", "internal/spelling", "checker"}},
 		"internal/scenarios/play": {own: []string{"history", "faults", "internal/faults/jute", "impls", "scenarios", "internal/worker/protocol"}},
 		"internal/scenarios/live": {own: []string{
-			"history", "faults", "internal/faults/clocks", "internal/faults/commands", "internal/faults/jute", "internal/faults/network", "internal/faults/process", "internal/faults/resp", "internal/faults/server", "internal/faults/tap",
-			"scenarios", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker/protocol",
+			"history", "faults", "internal/faults/clocks", "internal/faults/commands", "internal/faults/jute", "internal/faults/network", "internal/faults/process", "internal/faults/resp", "internal/faults/tap",
+			"internal/faults/server", "internal/faults/server/address", "internal/faults/server/redis", "internal/faults/server/zookeeper",
+			"scenarios", "internal/scenarios/live/clients", "internal/scenarios/live/ledger", "internal/scenarios/live/service", "internal/scenarios/live/stalls", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker/protocol",
+		}},
+		"internal/scenarios/live/clients": {own: []string{"internal/faults/clocks", "internal/faults/process", "internal/worker/protocol"}},
+		"internal/scenarios/live/ledger":  {own: []string{"internal/faults/commands", "internal/faults/process", "internal/faults/server/redis", "internal/faults/tap"}},
+		"internal/scenarios/live/stalls":  {own: []string{"internal/faults/server"}},
+		// The only one that knows every kind of server.
+		"internal/scenarios/live/service": {own: []string{
+			"history", "faults", "internal/faults/network", "internal/faults/process", "internal/faults/server", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis",
+			"internal/faults/server/zookeeper", "internal/faults/tap", "scenarios", "internal/scenarios/play", "internal/worker/protocol",
 		}},
 		"internal/scenarios/conform": {own: []string{"faults", "internal/scenarios/live", "internal/scenarios/play", "internal/worker/protocol"}},
 		"internal/scenarios/sim": {own: []string{
@@ -85,7 +97,7 @@ func rules() map[string]rule {
 		"internal/scenarios/reproduce": {own: []string{"history", "faults", "internal/faults/commands", "internal/timeline", "internal/timeline/ownership", "impls", "checker", "internal/record", "scenarios", "internal/sim", "internal/sim/trace"}, pure: true},
 		// What a measurement found, for those who show it.
 		"internal/bench":         {pure: true, scripted: true},
-		"internal/bench/measure": {own: []string{"internal/waiting", "internal/bench", "history", "impls", "internal/faults/process", "internal/faults/server", "internal/worker", "internal/worker/work"}},
+		"internal/bench/measure": {own: []string{"internal/waiting", "internal/bench", "history", "impls", "internal/faults/process", "internal/faults/server", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis", "internal/faults/server/zookeeper", "internal/worker", "internal/worker/work"}},
 
 		"worker/client": {},
 		"internal/kits": {own: []string{"worker/client"}},
@@ -96,14 +108,14 @@ func rules() map[string]rule {
 		// The public library is thin: what it does, internal/lab does.
 		"lab": {own: []string{"history", "faults", "impls", "checker", "internal/record", "scenarios", "internal/lab", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/storm", "internal/sim/search", "internal/sim/trace"}},
 		"internal/lab": {own: []string{"faults",
-			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/record", "internal/listing/golang", "internal/report", "internal/story", "internal/worker",
+			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/record", "internal/listing/golang", "internal/report", "internal/report/exploration", "internal/report/figures", "internal/report/page", "internal/report/rundir", "internal/story", "internal/worker",
 			"scenarios", "internal/scenarios/conform", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/sim", "internal/scenarios/storm",
 			"internal/sim/search", "internal/sim/points", "internal/sim/trace", "internal/version",
 		}},
 		// It is in other people's go.mod: what it needs, they get. See TestLocktestIsLean.
 		"locktest": {
 			own: []string{
-				"history", "impls", "checker", "internal/answers", "internal/findings", "internal/racing", "internal/record", "internal/report", "internal/spelling", "internal/story", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm",
+				"history", "impls", "checker", "internal/answers", "internal/findings", "internal/racing", "internal/record", "internal/report/diagram", "internal/report/page", "internal/report/rundir", "internal/spelling", "internal/story", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/scenarios/storm",
 				"internal/worker/protocol",
 			},
 			tests: true,
@@ -111,7 +123,7 @@ func rules() map[string]rule {
 		"internal/suite":   {own: []string{"internal/spelling"}, external: []string{"github.com/pelletier/go-toml/v2"}},
 		"internal/compare": {own: []string{"checker", "internal/record"}, pure: true, scripted: true},
 		"internal/export": {
-			own: []string{"checker", "history", "internal/record", "internal/report", "internal/timeline"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true,
+			own: []string{"checker", "history", "internal/record", "internal/report/diagram", "internal/timeline"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true,
 		},
 		// What others have recorded is judged as a run is, with the model of Redis in the place of its replies.
 		"internal/recorded": {own: []string{"checker", "history", "internal/record", "internal/sim"}, pure: true, scripted: true},
@@ -120,15 +132,32 @@ func rules() map[string]rule {
 		// The reader parses Go, which a library's test does not need: whoever writes a page passes it.
 		"internal/listing":        {own: []string{"history", "impls"}, pure: true, scripted: true},
 		"internal/listing/golang": {own: []string{"history", "impls", "internal/listing"}, pure: true, scripted: true},
-		"internal/report": {own: []string{
-			"internal/findings", "internal/bench", "history", "faults", "internal/timeline", "checker", "internal/record", "internal/sim/trace",
-			// What a reader must know of a cell besides its history: the story of the scenario, the idea of the lock, and the finding as a sentence.
-			"impls", "scenarios", "internal/listing", "internal/story", "internal/reasons", "internal/report/web", "internal/report/web/encode",
+		// Reports: what several need is below, and what people read above it. The run's events pass through report itself.
+		"internal/report/format":   {pure: true, scripted: true},
+		"internal/report/terminal": {own: []string{"internal/report/format"}, external: []string{"golang.org/x/sys"}},
+		"internal/report/outcome":  {own: []string{"checker", "internal/findings", "internal/record", "internal/report/format"}, pure: true, scripted: true},
+		"internal/report/rundir":   {own: []string{"internal/record"}},
+		"internal/report":          {own: []string{"internal/record", "internal/report/format", "internal/report/outcome"}},
+		"internal/report/screen": {own: []string{
+			"checker", "history", "internal/record", "internal/story",
+			"internal/report", "internal/report/diagram", "internal/report/format", "internal/report/outcome", "internal/report/rundir", "internal/report/terminal",
 		}},
+		"internal/report/diagram": {own: []string{
+			"checker", "faults", "history", "internal/record", "internal/story", "internal/timeline", "internal/report/format", "internal/report/outcome",
+			// What a reader must know of a cell besides its history: the story of the scenario, and the idea of the lock.
+			"impls", "scenarios",
+		}, pure: true, scripted: true},
+		"internal/report/exploration": {own: []string{"checker", "faults", "history", "internal/sim/trace", "internal/report/format", "internal/report/outcome"}, pure: true, scripted: true},
+		"internal/report/figures":     {own: []string{"internal/bench", "internal/report/format", "internal/report/rundir", "internal/report/terminal"}},
+		"internal/report/page": {own: []string{
+			"checker", "faults", "history", "internal/record", "internal/story", "internal/timeline", "impls", "scenarios", "internal/listing", "internal/reasons",
+			"internal/report/diagram", "internal/report/format", "internal/report/outcome", "internal/report/web", "internal/report/web/encode",
+		}},
+		"internal/report/reporttest": {own: []string{"checker", "history", "internal/record", "internal/report"}, external: []string{"github.com/stretchr/testify"}, tests: true},
 		"internal/report/web":        {pure: true, scripted: true},
 		"internal/report/web/encode": {own: []string{"history", "internal/timeline"}, pure: true, scripted: true},
 		// It shows runs in a browser; how they are run, it is told.
-		"internal/serve": {own: []string{"internal/lab", "internal/record", "internal/report", "internal/report/web"}},
+		"internal/serve": {own: []string{"internal/lab", "internal/record", "internal/report", "internal/report/page", "internal/report/rundir", "internal/report/web"}},
 		// The playground: what its page asks for, what carries the questions in a page, and what puts the page together.
 		"web/internal/playground": {own: []string{
 			"checker", "faults", "history", "impls", "internal/reasons", "internal/report/web/encode", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/sim", "internal/sim/search", "internal/sim/points",
@@ -140,9 +169,10 @@ func rules() map[string]rule {
 		"cmd/lab": {
 			own: []string{
 				"internal/serve", "internal/report/web",
-				"internal/adapters", "history", "internal/compare", "internal/explain", "internal/reasons", "internal/export", "internal/find", "internal/grade", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker", "internal/report",
+				"internal/adapters", "history", "internal/compare", "internal/explain", "internal/reasons", "internal/export", "internal/find", "internal/grade", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker",
+				"internal/report", "internal/report/diagram", "internal/report/exploration", "internal/report/figures", "internal/report/format", "internal/report/page", "internal/report/rundir", "internal/report/screen", "internal/report/terminal",
 				// The nouns that it passes from one to the other, and what its doctor looks at.
-				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server", "internal/faults/network",
+				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server/address", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis", "internal/faults/server/zookeeper", "internal/faults/network",
 				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
 				"internal/sim/search", "internal/sim/points", "internal/sim/trace", "internal/scenarios/reproduce",
 				"internal/sources", "internal/spelling", "internal/suite", "internal/supervise", "internal/waiting",
@@ -151,7 +181,7 @@ func rules() map[string]rule {
 		},
 
 		// Modules of their own, so that what they need stays out of this one's.
-		"internal/adapters": {own: []string{"internal/faults/server"}},
+		"internal/adapters": {own: []string{"internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/zookeeper"}},
 		"adapters/go":       {own: []string{"worker/client"}, external: []string{"github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/go-zookeeper/zk", "github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
 		"adapters/etcd": {
 			own:      []string{"history", "impls", "internal/worker", "internal/bench/measure"},
@@ -176,8 +206,7 @@ func rules() map[string]rule {
 		"internal/redisclient": {external: []string{"github.com/redis/go-redis/v9"}},
 		"internal/version":     {},
 		"internal/supervise":   {external: []string{"golang.org/x/sys"}},
-		"internal/cmd/compare": {own: []string{"checker", "faults", "impls", "internal/sim/compare"}},
-		"internal/cmd/picture": {own: []string{"checker", "history", "internal/lab", "internal/record", "internal/report", "internal/timeline"}},
+		"internal/cmd/picture": {own: []string{"checker", "history", "internal/lab", "internal/record", "internal/report/diagram", "internal/report/format", "internal/report/screen", "internal/report/terminal", "internal/timeline"}},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -334,4 +335,59 @@ func (p *Page) Errors() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.errors...)
+}
+
+// Looks goes through the sizes and themes of a page as it stands, or as load shows it again at each size: nothing sticks out, and axe-core finds nothing.
+// LOCKLAB_SCREENSHOTS names a directory for what it looks like, and LOCKLAB_AXE the file of axe-core.
+func (p *Page) Looks(name string, load func()) {
+	p.t.Helper()
+	for _, size := range [][2]int{{400, 850}, {1024, 768}, {1280, 900}, {1920, 1080}} {
+		for _, dark := range []bool{false, true} {
+			p.Look(size[0], size[1], dark)
+			if load != nil && !dark { // a theme is the same page in other colours
+				load()
+			}
+			p.Eval(`new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(() => drawn(1))))`)
+			p.Fits(fmt.Sprintf("%s-%d-dark=%v", name, size[0], dark))
+			if size[0] == 1280 {
+				p.examine(name)
+			}
+		}
+	}
+}
+
+// Fits checks that nothing sticks out, and keeps a screenshot.
+func (p *Page) Fits(name string) {
+	p.t.Helper()
+	if p.Eval(`document.documentElement.scrollWidth <= innerWidth`) != true {
+		p.t.Errorf("browser: %s: something is wider than the window", name)
+	}
+	dir := os.Getenv("LOCKLAB_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), p.Screenshot(), 0o644)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// examine has axe-core look at the page, if there is one: who does not see it, or uses no mouse, has it as well.
+func (p *Page) examine(name string) {
+	p.t.Helper()
+	file := os.Getenv("LOCKLAB_AXE")
+	if file == "" {
+		return
+	}
+	axe, err := os.ReadFile(file)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.Eval(`window.axe ? 0 : (() => {` + string(axe) + `})()`)
+	if found := p.Eval(`axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' ')).join('\n'))`); found != "" {
+		p.t.Errorf("browser: %s: %v", name, found)
+	}
 }

@@ -21,11 +21,11 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/faults/process"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/redisclient"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // neighbours are a Redis and a toxiproxy that are none of the lab's, and that others use as well: the wiring of docker-compose.yml.
@@ -37,13 +37,13 @@ type neighbours struct {
 
 func startNeighbours(t *testing.T) *neighbours {
 	t.Helper()
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	guard, err := process.StartGuard(as("guard"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, guard.Close()) })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	theirs, err := server.StartRedis(ctx, guard, server.Options{})
+	theirs, err := redis.Start(ctx, guard, redis.Options{})
 	require.NoError(t, err)
 	n := &neighbours{addr: theirs.Addr(), api: startToxiproxy(t, guard)}
 	n.redis = redisclient.New(n.addr, redisclient.Settings{Timeout: patience})
@@ -178,7 +178,7 @@ func TestOutsideServers(t *testing.T) {
 			lab.nothingLeft(t, time.Second)
 			results, ok := lab.results(t)
 			require.True(t, ok, lab.said(t))
-			run, err := report.ReadRun(results)
+			run, err := rundir.ReadRun(results)
 			require.NoError(t, err)
 			asExpected(t, code, run)
 			assert.Contains(t, run.Toxiproxy, n.api)

@@ -17,11 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/etcd"
+	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // turn is a script in which one client, which is called as an attack, uses the lock once.
@@ -49,7 +51,7 @@ const besides = "beside-"
 func startHostile(t *testing.T, kind string, attacks []hostile.Attack, more ...string) *lab {
 	t.Helper()
 	if kind != "embedded" {
-		needs.Found(t, "redis", server.FindRedis)
+		needs.Found(t, "redis", redis.Find)
 	}
 	dir := t.TempDir()
 	args := append([]string{"run", "--json", "--server", kind, "--like", "setpx-lua", "--client", "exec " + strings.Join(as("hostile"), " ")}, more...)
@@ -123,7 +125,7 @@ func TestHostileClientsOfOtherServers(t *testing.T) {
 	skipRacing(t)
 	byProtocol := attacksOf(t, "no-protocol", "notices", "answers-twice", "closes-stdout")
 	attacks := append(attacksOf(t, "no-resp", "half-commands", "connections", "ignores-exit", "descendants", "late-child"), byProtocol...)
-	for kind, find := range map[string]func() (path, version string, err error){"etcd": server.FindEtcd, "zookeeper": server.FindZooKeeper} {
+	for kind, find := range map[string]func() (path, version string, err error){"etcd": etcd.Find, "zookeeper": zookeeper.Find} {
 		t.Run(kind, func(t *testing.T) {
 			needs.Found(t, kind, find)
 			t.Parallel()
@@ -187,7 +189,7 @@ func resultsOf(t *testing.T, lab *lab) *record.Run {
 	t.Helper()
 	dir, ok := lab.results(t)
 	require.True(t, ok, lab.said(t))
-	run, err := report.ReadRun(dir)
+	run, err := rundir.ReadRun(dir)
 	require.NoError(t, err)
 	return run
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // enough cells are known for a test that interrupts a run.
@@ -36,7 +36,7 @@ func TestInterruptedLab(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if strings.Contains(name, "redis-server") {
-				needs.Found(t, "redis", server.FindRedis)
+				needs.Found(t, "redis", redis.Find)
 			}
 			if name != "Ctrl-C" {
 				needs.Long(t, "one more way to end it")
@@ -59,7 +59,7 @@ func partialResults(t *testing.T, lab *lab) {
 	t.Helper()
 	dir, ok := lab.results(t)
 	require.True(t, ok)
-	run, err := report.ReadRun(dir)
+	run, err := rundir.ReadRun(dir)
 	require.NoError(t, err)
 	assert.False(t, run.Finished)
 	assert.FileExists(t, filepath.Join(dir, "junit.xml"))
@@ -96,7 +96,7 @@ func TestInterruptedTextIsBrief(t *testing.T) {
 	require.Equal(t, 130, lab.exitCode(t, 5*time.Second), lab.said(t))
 	assert.Regexp(t, `^((unknown  .*\n(         .*\n)*)+\n)?(Unknown\n(  \?\? .*\n(     .*\n)+)+\n)?CUT SHORT after \d+ of 340 cells\.\n\d+ cells?: .*\n(by lab .*\n)?\nNext\n(  .*\n)+$`, read(t, lab.out))
 	assert.Contains(t, read(t, lab.err), "lab: interrupted")
-	run, err := report.ReadRun(filepath.Join(lab.dir, "runs", "latest"))
+	run, err := rundir.ReadRun(filepath.Join(lab.dir, "runs", "latest"))
 	require.NoError(t, err)
 	assert.False(t, run.Finished)
 	lab.nothingLeft(t, time.Second)

@@ -18,10 +18,10 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/faults/process"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // TestInterruptedStorm interrupts storms of a broken lock, which is to be caught, and of a sound one, when holders have outlived their leases: an
@@ -43,7 +43,7 @@ func TestInterruptedStorm(t *testing.T) {
 			require.True(t, ok)
 			code, out := lab.check(t, dir)
 			assert.Equal(t, 2, code)
-			run, err := report.ReadRun(dir)
+			run, err := rundir.ReadRun(dir)
 			require.NoError(t, err)
 			assert.False(t, run.Finished)
 			assert.Len(t, verdicts(t, out), 2)
@@ -84,11 +84,11 @@ func interruptedReports(t *testing.T, lab *lab, run *record.Run) {
 // must be found again without what the lab knew.
 func TestKilledRunElsewhere(t *testing.T) {
 	t.Parallel()
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	guard, err := process.StartGuard(as("guard"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, guard.Close()) })
-	theirs, err := server.StartRedis(t.Context(), guard, server.Options{})
+	theirs, err := redis.Start(t.Context(), guard, redis.Options{})
 	require.NoError(t, err)
 	tests := map[string][]string{
 		"an address": {"--server", theirs.Addr()},

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 )
 
@@ -32,7 +32,7 @@ func TestKilledLabLeavesNothing(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%d at %v", round, moment), func(t *testing.T) {
 				if round%2 == 1 {
-					needs.Found(t, "redis", server.FindRedis)
+					needs.Found(t, "redis", redis.Find)
 				}
 				t.Parallel()
 				killAt(t, moment, args)

@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // theirs is a redis-server that a script of its own starts in the background, and stops.
@@ -31,7 +31,7 @@ type theirs struct {
 // startTheirs starts one that keeps every write, with a key of others in it.
 func startTheirs(t *testing.T) theirs {
 	t.Helper()
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	s := theirs{addr: listener.Addr().String(), script: filepath.Join(t.TempDir(), "redis.sh")}
@@ -65,7 +65,7 @@ esac
 func (s theirs) await(t *testing.T) {
 	t.Helper()
 	eventually(t, patience, func() error {
-		_, err := server.At(context.Background(), server.Plain(s.addr))
+		_, err := redis.At(context.Background(), redis.Plain(s.addr))
 		return err
 	})
 }
@@ -89,7 +89,7 @@ func TestRestartCommand(t *testing.T) {
 	lab := start(t, "run", "take-turns", "redis-restarts-empty", "redis-down", "fail-over-before-replication", "fails-over-and-back", "no-replica-acknowledges", "one-restarts-empty",
 		"--lock", "setpx-lua,setnx-del,redisson,redlock", "--server", s.addr, "--restart-command", s.script, "--json", "--out", "out")
 	code := lab.exitCode(t, 4*patience)
-	run, err := report.ReadRun(filepath.Join(lab.dir, "out"))
+	run, err := rundir.ReadRun(filepath.Join(lab.dir, "out"))
 	require.NoError(t, err, lab.said(t))
 	require.Equal(t, 0, code, lab.said(t))
 	for _, cell := range run.Cells {
@@ -115,7 +115,7 @@ func TestRestartCommandsThatFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			lab := start(t, "run", "redis-restarts-empty", "--lock", "setpx-lua", "--server", s.addr, "--restart-command", test.command, "--json", "--out", "out")
 			require.Equal(t, 3, lab.exitCode(t, 2*patience), lab.said(t))
-			run, err := report.ReadRun(filepath.Join(lab.dir, "out"))
+			run, err := rundir.ReadRun(filepath.Join(lab.dir, "out"))
 			require.NoError(t, err)
 			require.Len(t, run.Cells, 1)
 			assert.Contains(t, run.Cells[0].Failure, test.want)

@@ -18,7 +18,7 @@ import (
 
 	"github.com/locklab/locklab/internal/certs"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // hush is a password that no file, screen or list of processes may have.
@@ -84,7 +84,7 @@ func TestServersThatAskForAPassword(t *testing.T) {
 			t.Setenv("LOCKLAB_PASSWORD", test.env)
 			lab := start(t, append(append([]string{"run", "--json", "-v", "--junit", "junit.xml", "--out", "out"}, test.args...), cells...)...)
 			code := lab.exitCode(t, 3*patience)
-			run, err := report.ReadRun(filepath.Join(lab.dir, "out"))
+			run, err := rundir.ReadRun(filepath.Join(lab.dir, "out"))
 			require.NoError(t, err, lab.said(t))
 			asExpected(t, code, run)
 			lab.silent(t)

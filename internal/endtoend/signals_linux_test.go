@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/needs"
 )
 
@@ -109,7 +110,7 @@ func subcommands(t *testing.T, n *neighbours, saved fixtures, adapters bool) []s
 // newerServers are those of several processes, or of another kind than Redis, as far as this machine has them.
 func newerServers() []string {
 	servers := []string{"replicated", "sentinel", "cluster"}
-	if _, _, err := server.FindZooKeeper(); err == nil { // else tests of cmd/lab say so
+	if _, _, err := zookeeper.Find(); err == nil { // else tests of cmd/lab say so
 		servers = append(servers, "zookeeper", "zookeeper-ensemble")
 	}
 	return servers
@@ -133,7 +134,7 @@ func adapter(t *testing.T, name string) (path string) {
 func TestSignalsAtRandomMoments(t *testing.T) {
 	needs.Long(t, "signals at random moments")
 	skipRacing(t)
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	n := startNeighbours(t)
 	before := n.belongings(t)
 	all := subcommands(t, n, saveRuns(t), *signalsEach > 0)

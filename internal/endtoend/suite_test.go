@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // suiteTime bounds a part of the suite. It takes a tenth of it on two cores that have nothing else to do.
@@ -32,14 +32,14 @@ func TestPartOfTheSuite(t *testing.T) {
 			t.Parallel()
 			if kind == "redis-server" {
 				needs.Long(t, "the same on a redis-server")
-				needs.Found(t, "redis", server.FindRedis)
+				needs.Found(t, "redis", redis.Find)
 			}
 			lab := start(t, "run", "--json", "--server", kind, "--shard", shard)
 			code := lab.exitCode(t, suiteTime)
 			lab.nothingLeft(t, time.Second)
 			dir, ok := lab.results(t)
 			require.True(t, ok, lab.said(t))
-			run, err := report.ReadRun(dir)
+			run, err := rundir.ReadRun(dir)
 			require.NoError(t, err)
 			asExpected(t, code, run)
 

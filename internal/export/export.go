@@ -10,7 +10,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/diagram"
 	"github.com/locklab/locklab/internal/timeline"
 )
 
@@ -43,7 +43,7 @@ type Cell struct {
 	Events []history.Event
 
 	line  *timeline.Timeline
-	lines []report.Line
+	lines []diagram.Line
 }
 
 // timeline is the history as spans.
@@ -55,9 +55,9 @@ func (c *Cell) timeline() *timeline.Timeline {
 }
 
 // words is an event in words.
-func (c *Cell) words(i int) report.Line {
+func (c *Cell) words(i int) diagram.Line {
 	if c.lines == nil {
-		c.lines = report.Lines(c.Events)
+		c.lines = diagram.Lines(c.Events)
 	}
 	return c.lines[i]
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// TestLocksOfTheArticles: the lab's own locks, which make the same steps, survive the chapters that the exercises say, and no others. Clients are
-// graded by TestExercises of cmd/lab.
+// TestLocksOfTheArticles: the lab's own locks, which make the same steps, survive the chapters that the exercises say, and no others. What becomes
+// of clients is in TestExercises.
 func TestLocksOfTheArticles(t *testing.T) {
 	for _, test := range []struct {
 		exercise, lock string
@@ -61,11 +61,13 @@ func played(t *testing.T, exercise grade.Exercise, lock string) []record.Cell {
 	require.True(t, ok, lock)
 	scripts, err := exercise.Scripts()
 	require.NoError(t, err)
-	expect := func(*scenarios.Script, play.Subject) record.Expectation { return record.Expectation{} }
-	run, err := lab.Run(t.Context(), lab.Plan{Cases: lab.Cases(scripts, []play.Subject{play.SubjectOf(spec)}, 1, expect), Options: lab.Options{Setting: lab.Setting{World: lab.Sim}}})
+	run, err := lab.Run(t.Context(), lab.Plan{Cases: lab.Cases(scripts, []play.Subject{play.SubjectOf(spec)}, 1, anything), Options: lab.Options{Setting: lab.Setting{World: lab.Sim}}})
 	require.NoError(t, err)
 	return run.Cells
 }
+
+// anything is expected of a cell.
+func anything(*scenarios.Script, play.Subject) record.Expectation { return record.Expectation{} }
 
 // TestWhatIsNotShownIsNotSurvived: only what was seen to go well counts.
 func TestWhatIsNotShownIsNotSurvived(t *testing.T) {

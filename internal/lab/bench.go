@@ -12,7 +12,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/bench"
 	"github.com/locklab/locklab/internal/bench/measure"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/figures"
 )
 
 // BenchPlan says what to measure. Exactly one of its measurements is not nil.
@@ -127,7 +127,7 @@ func OutcomeOfBench(record *bench.Record) Outcome {
 
 // openBench makes the directory, and claims it for this measurement.
 func (r Results) openBench(record *bench.Record) (*results, error) {
-	return r.claim(func(dir string) error { return report.CreateBench(dir, record) })
+	return r.claim(func(dir string) error { return figures.Create(dir, record) })
 }
 
 // close writes what is known, or removes the directory if that is nothing.
@@ -136,15 +136,15 @@ func (r *results) close(record *bench.Record) error {
 	case r.Dir == "":
 		return nil
 	case record.Empty():
-		return r.discard(report.BenchFile)
+		return r.discard(figures.File)
 	}
-	return errors.Join(report.WriteBench(r.Dir, record), r.pruneBench())
+	return errors.Join(figures.Write(r.Dir, record), r.pruneBench())
 }
 
 // pruneBench removes the oldest of the measurements beside this one.
 func (r *results) pruneBench() error {
 	return r.pruneLike(benchPattern, func(dir string) bool {
-		record, err := report.ReadBench(dir)
+		record, err := figures.Read(dir)
 		return err != nil || record.Took == 0 && time.Since(record.Started) < atWork
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/locklab/locklab/internal/bench"
 	"github.com/locklab/locklab/internal/bench/measure"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/figures"
 )
 
 // brief is a measurement of one lock.
@@ -33,7 +33,7 @@ func TestBench(t *testing.T) {
 	beside := t.TempDir()
 	for _, old := range []string{"bench-20200101-000000-0001", "bench-20200102-000000-0001", "20200101-000000-0001", "mine"} {
 		require.NoError(t, os.Mkdir(filepath.Join(beside, old), 0o755))
-		require.NoError(t, report.CreateBench(filepath.Join(beside, old), &bench.Record{Version: bench.Version}))
+		require.NoError(t, figures.Create(filepath.Join(beside, old), &bench.Record{Version: bench.Version}))
 	}
 	dir := filepath.Join(beside, lab.NewBenchID())
 	record, err := lab.Bench(t.Context(), brief(t, dir))
@@ -42,10 +42,10 @@ func TestBench(t *testing.T) {
 	assert.Equal(t, filepath.Base(dir), record.ID)
 	assert.Contains(t, record.Server, "miniredis")
 	assert.Equal(t, lab.AsExpected, lab.OutcomeOfBench(record))
-	kept, err := report.ReadBench(dir)
+	kept, err := figures.Read(dir)
 	require.NoError(t, err)
 	assert.Equal(t, record.Locks, kept.Locks)
-	assert.FileExists(t, filepath.Join(dir, report.BenchPage))
+	assert.FileExists(t, filepath.Join(dir, figures.Page))
 	assert.NoDirExists(t, filepath.Join(beside, "bench-20200101-000000-0001"))
 	assert.DirExists(t, filepath.Join(beside, "bench-20200102-000000-0001"))
 	assert.DirExists(t, filepath.Join(beside, "20200101-000000-0001"))

@@ -15,6 +15,8 @@ import (
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/diagram"
+	"github.com/locklab/locklab/internal/report/page"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
@@ -41,7 +43,7 @@ func TestTheBrokenPromiseIsNamed(t *testing.T) {
 			require.NoError(t, err)
 			script, _ := scenarios.Find(scripts, test.scenario)
 			spec, _ := impls.Find(test.lock)
-			var junit, page bytes.Buffer
+			var junit, html bytes.Buffer
 			run, err := lab.Run(t.Context(), lab.Plan{
 				Cases: lab.Cases([]*scenarios.Script{script}, lab.Subjects(spec), 1, func(*scenarios.Script, play.Subject) record.Expectation {
 					return storm.Contract{Promises: test.promises}.Expected()
@@ -62,10 +64,10 @@ func TestTheBrokenPromiseIsNamed(t *testing.T) {
 			var explained bytes.Buffer
 			cell, file, err := lab.ReadCell(t.Context(), run, cell)
 			require.NoError(t, err)
-			require.NoError(t, report.Explain(&explained, cell, file.Events, report.ExplainOptions{Width: 1000}))
+			require.NoError(t, diagram.Explain(&explained, cell, file.Events, diagram.ExplainOptions{Width: 1000}))
 			require.NoError(t, report.JUnit(&junit, run))
-			require.NoError(t, report.HTML(&page, run, histories, report.Beside{}))
-			for screen, text := range map[string]string{"explain": explained.String(), "JUnit": junit.String(), "HTML": page.String()} {
+			require.NoError(t, page.HTML(&html, run, histories, page.Beside{}))
+			for screen, text := range map[string]string{"explain": explained.String(), "JUnit": junit.String(), "HTML": html.String()} {
 				assert.True(t, strings.Contains(text, fmt.Sprintf("at %.3fs: breaks %s: ", a.At.Seconds(), test.breaks)) || screen == "explain" && strings.Contains(text, "    breaks "+test.breaks+": "), screen)
 				assert.True(t, strings.Contains(text, "; breaks "), screen)
 			}

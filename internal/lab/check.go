@@ -13,6 +13,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // NoRunError says that there is no run that could be read.
@@ -26,7 +27,7 @@ func (e *NoRunError) Unwrap() error { return e.Err }
 
 // ReadRun reads a saved run, of which it is given the directory or the run.json within it. The error is a *NoRunError.
 func ReadRun(path string) (*record.Run, error) {
-	run, err := report.ReadRun(path)
+	run, err := rundir.ReadRun(path)
 	if err != nil {
 		return nil, &NoRunError{path, err}
 	}
@@ -160,7 +161,7 @@ func ReadCell(ctx context.Context, run *record.Run, cell record.Cell) (_ record.
 // run itself.
 func RunOf(path string) (dir, rest string) {
 	for up := filepath.Clean(path); ; up = filepath.Dir(up) {
-		if _, err := os.Stat(filepath.Join(up, report.RunFile)); err == nil {
+		if _, err := os.Stat(filepath.Join(up, rundir.RunFile)); err == nil {
 			rest, _ := filepath.Rel(up, filepath.Clean(path))
 			if rest == "." {
 				rest = ""

@@ -11,7 +11,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -33,7 +33,7 @@ func TestCheckAKilledRunWithoutACluster(t *testing.T) {
 	run.Finished = false
 	run.Cells[0].Verdict, run.Cells[0].Expected = checker.Verdict{}, cases[0].Expected
 	require.Equal(t, record.ByMatrix, run.Cells[0].Expected.By)
-	require.NoError(t, report.WriteRun(run.Dir, run))
+	require.NoError(t, rundir.WriteRun(run.Dir, run))
 	checked, err := lab.Check(t.Context(), run.Dir, false, nil)
 	require.NoError(t, err)
 	require.Len(t, checked.Run.Cells, 1)

@@ -6,32 +6,32 @@ import (
 
 	"github.com/locklab/locklab/internal/listing/golang"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/page"
 )
 
 // CellName names a cell of a run, whatever its round.
 type CellName struct{ Lock, Scenario, Workload string }
 
 // WriteDiff writes cells of two runs side by side as a page. The lead and the facts are the caller's.
-func WriteDiff(path string, cells []CellName, old, new *record.Run, page report.Diff) error {
+func WriteDiff(path string, cells []CellName, old, new *record.Run, diff page.Diff) error {
 	sources, err := golang.Read()
 	if err != nil {
 		return err
 	}
 	was, is := HistoriesOf(old), HistoriesOf(new)
-	page.Old, page.New, page.Sources = was, is, sources
+	diff.Old, diff.New, diff.Sources = was, is, sources
 	for _, name := range cells {
-		page.Pairs = append(page.Pairs, pairOf(old, new, name))
+		diff.Pairs = append(diff.Pairs, pairOf(old, new, name))
 	}
 	file, err := os.Create(path)
 	if err != nil {
 		return errors.Join(err, was.Close(), is.Close())
 	}
-	return errors.Join(report.DiffHTML(file, page), file.Close(), was.Close(), is.Close())
+	return errors.Join(page.DiffHTML(file, diff), file.Close(), was.Close(), is.Close())
 }
 
 // pairOf is a cell of two runs: of several rounds those that differ, if any do.
-func pairOf(old, new *record.Run, name CellName) (pair report.Pair) {
+func pairOf(old, new *record.Run, name CellName) (pair page.Pair) {
 	before, after := roundsOf(old, name), roundsOf(new, name)
 	if len(before) > 0 {
 		pair.Old = before[0]
@@ -42,7 +42,7 @@ func pairOf(old, new *record.Run, name CellName) (pair report.Pair) {
 	for _, one := range before {
 		for _, other := range after {
 			if !one.Verdict.Same(other.Verdict) || (one.Failure == "") != (other.Failure == "") {
-				return report.Pair{Old: one, New: other}
+				return page.Pair{Old: one, New: other}
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/page"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -35,11 +35,11 @@ func TestTwoRunsAreAPage(t *testing.T) {
 	runs[0].Cells[1].Verdict = checker.Verdict{Kind: checker.Safe}
 	path := filepath.Join(t.TempDir(), "diff.html")
 	cells := []lab.CellName{{Lock: "setpx-del", Scenario: "pause-past-lease"}, {Lock: "setpx-del", Scenario: "take-turns"}}
-	require.NoError(t, lab.WriteDiff(path, cells, runs[0], runs[1], report.Diff{Lead: "1 changed, 0 appeared, 1 disappeared; 0 the same"}))
+	require.NoError(t, lab.WriteDiff(path, cells, runs[0], runs[1], page.Diff{Lead: "1 changed, 0 appeared, 1 disappeared; 0 the same"}))
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	for _, want := range []string{"1 changed, 0 appeared, 1 disappeared", "safe → double-holder", "C1 was paused while its lease ended", "cells-1"} {
 		assert.Contains(t, string(text), want)
 	}
-	assert.Error(t, lab.WriteDiff(t.TempDir(), cells, runs[0], runs[1], report.Diff{}), "a directory")
+	assert.Error(t, lab.WriteDiff(t.TempDir(), cells, runs[0], runs[1], page.Diff{}), "a directory")
 }

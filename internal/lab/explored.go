@@ -13,7 +13,9 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/listing/golang"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/exploration"
+	"github.com/locklab/locklab/internal/report/page"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
@@ -24,13 +26,13 @@ const Explorer = "the explorer's model"
 // explored collects cells for a page.
 type explored struct {
 	run  *record.Run
-	page *report.Explored
+	page *page.Explored
 }
 
 func newExplored(command []string) *explored {
 	return &explored{
 		run:  &record.Run{World: Explorer, Lab: Version(), Started: time.Now(), Finished: true, Command: command},
-		page: &report.Explored{Titles: map[string]string{}, Entries: map[[2]string]string{}, Events: map[string][]history.Event{}, Why: map[string]string{}},
+		page: &page.Explored{Titles: map[string]string{}, Entries: map[[2]string][]string{}, Events: map[string][]history.Event{}, Why: map[string]string{}},
 	}
 }
 
@@ -62,7 +64,7 @@ func (x *explored) write(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(report.HTML(file, x.run, x.page, report.Beside{Sources: sources, Explored: x.page}), file.Close())
+	return errors.Join(page.HTML(file, x.run, x.page, page.Beside{Sources: sources, Explored: x.page}), file.Close())
 }
 
 // ExplorationPage is a directory for the page of an exploration. It is claimed before the search, so that none is made in vain.
@@ -71,7 +73,7 @@ type ExplorationPage struct{ out *results }
 // ClaimExploration makes the directory, which must not hold a page yet.
 func ClaimExploration(dir string) (*ExplorationPage, error) {
 	out, err := Results{Dir: dir}.claim(func(dir string) error {
-		file, err := os.OpenFile(filepath.Join(dir, report.PageFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		file, err := os.OpenFile(filepath.Join(dir, rundir.PageFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err != nil {
 			return err
 		}
@@ -81,7 +83,7 @@ func ClaimExploration(dir string) (*ExplorationPage, error) {
 }
 
 // Discard gives the directory up.
-func (p *ExplorationPage) Discard() error { return p.out.discard(report.PageFile) }
+func (p *ExplorationPage) Discard() error { return p.out.discard(rundir.PageFile) }
 
 // Write writes the page of what an exploration came to, and returns its path. command is how the lab was called.
 func (p *ExplorationPage) Write(e *Exploration, command []string) (path string, err error) {
@@ -106,7 +108,7 @@ func (p *ExplorationPage) Write(e *Exploration, command []string) (path string, 
 	}
 	x.page.Titles[c.Scenario] = titleOf(found)
 	x.add(c, found, "There is no counterexample within the bounds of the search.")
-	path = filepath.Join(p.out.Dir, report.PageFile)
+	path = filepath.Join(p.out.Dir, rundir.PageFile)
 	return path, x.write(path)
 }
 
@@ -156,7 +158,7 @@ func pointsPage(lines, reviewed []points.Line, command []string) *explored {
 
 // entry adds the cells of an entry of the table: one for each counterexample.
 func (x *explored) entry(lock string, e, reviewed points.Entry) {
-	x.page.Titles[e.Head], x.page.Entries[[2]string{lock, e.Head}] = sentence(points.Meaning(e.Head)), e.Text
+	x.page.Titles[e.Head], x.page.Entries[[2]string{lock, e.Head}] = sentence(points.Meaning(e.Head)), []string{exploration.PointLetters(e.Text), e.Text}
 	c := record.Cell{Lock: lock, Scenario: e.Head, Data: "in the table of breaking points: " + e.Text, Expected: record.Expectation{By: record.ByMatrix}}
 	if e.Text != reviewed.Text && !e.Open { // what is open knows less
 		c.Expected.Verdict = verdictOf(reviewed)

@@ -73,7 +73,7 @@ func TestTheTableIsAPage(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"reply-lost: ghost-lock", "reply-lost: double-holder"}, breaks[:2])
-	assert.Equal(t, "1 ghost-lock; 1 double-holder", x.page.Entries[[2]string{"setpx-del", "reply-lost"}])
+	assert.Equal(t, []string{"1G 1D", "1 ghost-lock; 1 double-holder"}, x.page.Entries[[2]string{"setpx-del", "reply-lost"}])
 
 	lines[0].Cells["clock-ahead"] = lines[0].Cells["reply-lost"]
 	x = pointsPage(lines, reviewed, nil)

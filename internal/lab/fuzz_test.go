@@ -16,7 +16,8 @@ import (
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/diagram"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
@@ -56,7 +57,7 @@ func FuzzRuns(f *testing.F) {
 		if len(packed) > 0 {
 			require.NoError(t, os.WriteFile(pack, packed, 0o600))
 		}
-		require.NoError(t, os.WriteFile(filepath.Join(dir, report.RunFile), runFile, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, rundir.RunFile), runFile, 0o600))
 		if _, err := lab.Check(t.Context(), dir, false, nil); err != nil {
 			require.NotEmpty(t, err.Error())
 		}
@@ -70,7 +71,7 @@ func FuzzRuns(f *testing.F) {
 				require.NotEmpty(t, err.Error())
 				continue
 			}
-			require.NoError(t, report.Explain(io.Discard, cell, file.Events, report.ExplainOptions{}))
+			require.NoError(t, diagram.Explain(io.Discard, cell, file.Events, diagram.ExplainOptions{}))
 			spec, known := impls.Find(cell.Lock)
 			if !known || len(cell.Verdict.Anomalies) == 0 {
 				continue

@@ -14,6 +14,7 @@ import (
 
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // MergeError says why parts are not merged.
@@ -42,7 +43,7 @@ func Merge(ctx context.Context, dirs []string, kept Results, sink report.Sink) (
 	}
 	if kept.Dir != "" {
 		if err := copyCells(ctx, runs, run); err != nil {
-			return nil, errors.Join(err, results.discard(report.RunFile))
+			return nil, errors.Join(err, results.discard(rundir.RunFile))
 		}
 	}
 	if err := results.publish(run); err != nil {
@@ -241,10 +242,10 @@ func incomplete(dir string) bool {
 	if points, err := readPoints(dir); err == nil {
 		return !points.Finished
 	}
-	run, err := report.ReadRun(dir)
+	run, err := rundir.ReadRun(dir)
 	if err != nil || !run.Finished {
 		return true
 	}
-	_, err = os.Stat(filepath.Join(run.Dir, report.JUnitFile)) // which is written after the histories have been packed
+	_, err = os.Stat(filepath.Join(run.Dir, rundir.JUnitFile)) // which is written after the histories have been packed
 	return err != nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -69,7 +70,7 @@ func TestMergedPartsAreTheWhole(t *testing.T) {
 		assert.Equal(t, lab.OutcomeOf(whole), lab.OutcomeOf(merged))
 		assert.Equal(t, lab.Surprise, lab.OutcomeOf(merged))
 		assert.Equal(t, untimed(whole.Cells), untimed(merged.Cells))
-		for _, name := range []string{report.RunFile, report.JUnitFile, report.PageFile, lab.PackFile} {
+		for _, name := range []string{rundir.RunFile, rundir.JUnitFile, rundir.PageFile, lab.PackFile} {
 			assert.FileExists(t, filepath.Join(merged.Dir, name))
 		}
 		assert.FileExists(t, lab.HistoryPath(merged, merged.Cells[3]), "a surprise is not packed")
@@ -141,7 +142,7 @@ func TestMergeRefuses(t *testing.T) {
 		dir := t.TempDir()
 		data, err := json.Marshal(run)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, report.RunFile), data, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, rundir.RunFile), data, 0o600))
 		return dir
 	}
 	gone := changed(func(*record.Run) {})

@@ -12,7 +12,7 @@ import (
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/listing/golang"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/page"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -26,7 +26,7 @@ func BenchmarkPage(b *testing.B) {
 		planned = append(planned, c.Planned())
 	}
 	var without, with time.Duration
-	var page bytes.Buffer
+	var written bytes.Buffer
 	for b.Loop() {
 		began := time.Now()
 		_, err := lab.Run(b.Context(), inSim(cases))
@@ -34,18 +34,18 @@ func BenchmarkPage(b *testing.B) {
 		without += time.Since(began)
 
 		began = time.Now()
-		page.Reset()
+		written.Reset()
 		sources, err := golang.Read()
 		require.NoError(b, err)
-		out := report.NewPage(planned, report.Beside{Sources: sources})
+		out := page.New(planned, page.Beside{Sources: sources})
 		plan := inSim(cases)
 		plan.Played = func(c record.Cell, events []history.Event) { out.Add(c, events, nil) }
 		run, err := lab.Run(b.Context(), plan)
 		require.NoError(b, err)
-		require.NoError(b, out.Write(&page, run, lab.HistoriesOf(run)))
+		require.NoError(b, out.Write(&written, run, lab.HistoriesOf(run)))
 		with += time.Since(began)
 	}
 	b.ReportMetric((with-without).Seconds()/float64(b.N), "s-beyond/op")
 	b.ReportMetric(with.Seconds()/without.Seconds(), "with/without")
-	b.ReportMetric(float64(page.Len())/1e6, "MB")
+	b.ReportMetric(float64(written.Len())/1e6, "MB")
 }

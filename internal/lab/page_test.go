@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // The page of a run is that of its saved histories, byte by byte, and is the same in whichever order its cells ended.
@@ -23,7 +23,7 @@ func TestPageOfARunIsThatOfItsHistories(t *testing.T) {
 		plan.Parallel, plan.Seed, plan.Results.Dir = parallel, int64(parallel), filepath.Join(t.TempDir(), "run")
 		run, err := lab.Run(t.Context(), plan)
 		require.NoError(t, err)
-		written, err := os.ReadFile(filepath.Join(run.Dir, report.PageFile))
+		written, err := os.ReadFile(filepath.Join(run.Dir, rundir.PageFile))
 		require.NoError(t, err)
 		var again bytes.Buffer
 		require.NoError(t, lab.WritePage(&again, run, ""))

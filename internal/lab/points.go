@@ -11,7 +11,7 @@ import (
 
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/sim/points"
 )
 
@@ -104,7 +104,7 @@ func (p PointsPlan) record() *pointsRecord {
 
 // openPoints makes the directory, and claims it for this search.
 func (r Results) openPoints(record *pointsRecord) (*results, error) {
-	return r.claim(func(dir string) error { return report.CreateJSON(filepath.Join(dir, PointsFile), record) })
+	return r.claim(func(dir string) error { return rundir.CreateJSON(filepath.Join(dir, PointsFile), record) })
 }
 
 func (r *results) writePoints(record *pointsRecord, command []string) error {
@@ -116,16 +116,16 @@ func (r *results) writePoints(record *pointsRecord, command []string) error {
 	if err != nil {
 		return err
 	}
-	if err := report.WriteJSON(filepath.Join(r.Dir, PointsFile), record); err != nil {
+	if err := rundir.WriteJSON(filepath.Join(r.Dir, PointsFile), record); err != nil {
 		return err
 	}
-	return pointsPage(record.Lines, reviewed, command).write(filepath.Join(r.Dir, report.PageFile))
+	return pointsPage(record.Lines, reviewed, command).write(filepath.Join(r.Dir, rundir.PageFile))
 }
 
 func readPoints(dir string) (*pointsRecord, error) {
 	path := filepath.Join(dir, PointsFile)
 	var record pointsRecord
-	if err := report.ReadJSON(path, "a search for breaking points", &record); err != nil {
+	if err := rundir.ReadJSON(path, "a search for breaking points", &record); err != nil {
 		return nil, &NoRunError{dir, err}
 	}
 	if record.Version != pointsVersion {

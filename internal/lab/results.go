@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // Results says what is kept of a run. The zero Results keep nothing.
@@ -55,7 +55,7 @@ func CheckName(name string) error {
 	switch {
 	case name == "" || name == "." || !filepath.IsLocal(name) || strings.ContainsAny(name, `/\`):
 		return errOutside
-	case slices.ContainsFunc([]string{report.RunFile, report.PageFile, report.JUnitFile, PackFile, servers}, func(file string) bool {
+	case slices.ContainsFunc([]string{rundir.RunFile, rundir.PageFile, rundir.JUnitFile, PackFile, servers}, func(file string) bool {
 		return strings.EqualFold(name, file)
 	}):
 		return errTaken
@@ -93,7 +93,7 @@ type results struct {
 
 // open makes the directory, and claims it for this run.
 func (r Results) open(run *record.Run) (*results, error) {
-	return r.claim(func(dir string) error { return report.CreateRun(dir, run) })
+	return r.claim(func(dir string) error { return rundir.CreateRun(dir, run) })
 }
 
 // claim makes the directory and has create claim it: of several that want it at the same time, one gets it.
@@ -157,7 +157,7 @@ func (r *results) write(run *record.Run) error {
 	if r.Dir == "" {
 		return nil
 	}
-	return report.WriteRun(r.Dir, run)
+	return rundir.WriteRun(r.Dir, run)
 }
 
 // idPattern is the form of NewID.
@@ -197,6 +197,6 @@ func (r *results) pruneLike(names *regexp.Regexp, busy func(dir string) bool) er
 
 // underWay says whether another lab may be at work on a run. What is no run at all is left alone, too.
 func underWay(dir string) bool {
-	run, err := report.ReadRun(dir)
+	run, err := rundir.ReadRun(dir)
 	return err != nil || !run.Finished && time.Since(run.Started) < atWork
 }

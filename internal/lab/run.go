@@ -22,6 +22,8 @@ import (
 	"github.com/locklab/locklab/internal/listing/golang"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/page"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/version"
 )
 
@@ -75,7 +77,7 @@ func Run(ctx context.Context, plan Plan) (*record.Run, error) {
 	}
 	world, err := plan.open(ctx, plan.Results.Dir, plan.sends()...)
 	if err != nil {
-		return run, errors.Join(err, results.discard(report.RunFile))
+		return run, errors.Join(err, results.discard(rundir.RunFile))
 	}
 	err = plan.carryOut(ctx, run, results, world)
 	return run, errors.Join(err, world.Close())
@@ -184,7 +186,7 @@ func withEnded(planned, ended []record.Cell) []record.Cell {
 func sinks(told report.Sink, run *record.Run, page func(io.Writer, *record.Run) error) report.Sink {
 	all := nonNil(told)
 	if run.Dir != "" {
-		all = append(all, toFile(filepath.Join(run.Dir, report.JUnitFile), report.JUnit), toFile(filepath.Join(run.Dir, report.PageFile), page))
+		all = append(all, toFile(filepath.Join(run.Dir, rundir.JUnitFile), report.JUnit), toFile(filepath.Join(run.Dir, rundir.PageFile), page))
 	}
 	return report.Tee(all...)
 }
@@ -201,7 +203,7 @@ func toFile(path string, render func(io.Writer, *record.Run) error) report.Sink 
 }
 
 // newPage is the page of a run that is about to begin; nil: none is kept.
-func newPage(run *record.Run) (*report.Page, error) {
+func newPage(run *record.Run) (*page.Page, error) {
 	if run.Dir == "" {
 		return nil, nil
 	}
@@ -209,7 +211,7 @@ func newPage(run *record.Run) (*report.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return report.NewPage(run.Cells, report.Beside{Sources: sources}), nil
+	return page.New(run.Cells, page.Beside{Sources: sources}), nil
 }
 
 // WritePage is the page of a saved run, from its histories. Where it is one of many, home is where the list of all is.
@@ -219,5 +221,5 @@ func WritePage(w io.Writer, run *record.Run, home string) error {
 		return err
 	}
 	histories := HistoriesOf(run)
-	return errors.Join(report.HTML(w, run, histories, report.Beside{Sources: sources, Home: home}), histories.Close())
+	return errors.Join(page.HTML(w, run, histories, page.Beside{Sources: sources, Home: home}), histories.Close())
 }

@@ -17,11 +17,12 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
@@ -174,7 +175,7 @@ func TestCancelledRun(t *testing.T) {
 	for _, kind := range []string{live.Embedded, live.RedisServer} {
 		t.Run(kind, func(t *testing.T) {
 			if kind == live.RedisServer {
-				needs.Found(t, "redis", server.FindRedis)
+				needs.Found(t, "redis", redis.Find)
 			}
 			long := script(t, "long", "lease 60s\nclients C1\nC1 acquire => ok\nwait until freed => no\nC1 release")
 			cases := append(quick(t, 1), lab.Cases([]*scenarios.Script{long}, []play.Subject{subject(t, "setpx-lua")}, 20, lab.Expect(nil))...)
@@ -281,7 +282,7 @@ func TestRunsArePruned(t *testing.T) {
 		dir := filepath.Join(runs, name)
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		if run != nil {
-			require.NoError(t, report.WriteRun(dir, run))
+			require.NoError(t, rundir.WriteRun(dir, run))
 		}
 	}
 	plan := inSim(quick(t, 1))

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // SavedRuns are the directories of the runs in dir, the newest first: names sort by time, as NewID makes them, and other names come after these. A
@@ -24,7 +24,7 @@ func SavedRuns(dir string) ([]string, error) {
 	var dated, others []string
 	for _, entry := range entries {
 		name := entry.Name()
-		_, err := os.Stat(filepath.Join(dir, name, report.RunFile))
+		_, err := os.Stat(filepath.Join(dir, name, rundir.RunFile))
 		switch {
 		case !entry.IsDir() || err != nil: // the link to the latest is one of the others
 		case idPattern.MatchString(name):

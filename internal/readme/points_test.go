@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/internal/sim/search"
+	"github.com/locklab/locklab/internal/report/exploration"
 	"github.com/locklab/locklab/internal/sim/points"
+	"github.com/locklab/locklab/internal/sim/search"
 )
 
 func readPoints(t *testing.T) []points.Line {
@@ -28,7 +28,7 @@ func TestPointsPage(t *testing.T) {
 		if i > 0 {
 			row[0] = "`" + row[0] + "`"
 			for k, entry := range row[1:] {
-				row[k+1] = report.PointLetters(entry)
+				row[k+1] = exploration.PointLetters(entry)
 			}
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
@@ -97,7 +97,7 @@ func TestPointsLegend(t *testing.T) {
 	for _, l := range readPoints(t) {
 		for _, cell := range l.Cells {
 			for _, name := range slices.Concat(cell.Any.Anomalies, l.None) {
-				require.Contains(t, page, fmt.Sprintf("| %s | %s |", report.PointLetters(string(name)), name))
+				require.Contains(t, page, fmt.Sprintf("| %s | %s |", exploration.PointLetters(string(name)), name))
 			}
 		}
 	}

@@ -27,7 +27,7 @@ const (
 	fromSources     = "scenarios/sources.go"
 	fromChecker     = "checker/verdict.go"
 	fromCatalogue   = "faults/catalogue.go"
-	fromAssumptions = "internal/sim/explore/assumptions.go"
+	fromAssumptions = "internal/sim/search/assumptions.go"
 	fromAttacks     = "internal/hostile/hostile.go"
 )
 

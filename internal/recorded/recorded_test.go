@@ -17,7 +17,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/faults/process"
-	"github.com/locklab/locklab/internal/faults/server"
+	redisserver "github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 )
 
@@ -197,13 +197,13 @@ func TestLog(t *testing.T) {
 
 // What a real server's MONITOR prints is judged: a sound lock, by a pool and a script, and then a plain DEL.
 func TestRecordedMonitor(t *testing.T) {
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redisserver.Find)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	guard, err := process.StartGuard([]string{"/usr/bin/env", guardRole + "=1", os.Args[0]})
 	require.NoError(t, err)
 	defer guard.Close()
-	s, err := server.StartRedis(ctx, guard, server.Options{})
+	s, err := redisserver.Start(ctx, guard, redisserver.Options{})
 	require.NoError(t, err)
 	defer s.Close()
 	monitor, err := net.Dial("tcp", s.Addr())

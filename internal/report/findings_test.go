@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"bytes"
@@ -12,6 +12,10 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/record"
+	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/reporttest"
+	"github.com/locklab/locklab/internal/report/screen"
+	"github.com/locklab/locklab/internal/report/terminal"
 )
 
 // oneCause is a run of a client whose DEL shows in eight scenarios, with another surprise.
@@ -21,11 +25,11 @@ func oneCause() *record.Run {
 	for n := range 8 {
 		removed := checker.Anomaly{Name: checker.WrongfulDelete, Clients: []string{"C2", "C1"}, Breaks: "release-by-owner", Command: "DEL", At: 5, Events: []int{6, 90 - 10*n}}
 		follows := checker.Anomaly{Name: checker.DoubleHolder, Clients: []string{"C2", "C1"}, Breaks: "exclusion", At: 7, Events: []int{6, 99}}
-		c := cellOf("mine", fmt.Sprintf("scenario-%d", n), checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{removed, follows}}, promises.Verdict)
+		c := reporttest.CellOf("mine", fmt.Sprintf("scenario-%d", n), checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{removed, follows}}, promises.Verdict)
 		c.Expected = promises
 		run.Cells = append(run.Cells, c)
 	}
-	stuck := cellOf("mine", "crash", checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.StuckLock, Breaks: "crash-safe", Events: []int{3}}}}, promises.Verdict)
+	stuck := reporttest.CellOf("mine", "crash", checker.Verdict{Kind: checker.Broken, Anomalies: []checker.Anomaly{{Name: checker.StuckLock, Breaks: "crash-safe", Events: []int{3}}}}, promises.Verdict)
 	stuck.Expected = promises
 	run.Cells = append(run.Cells, stuck)
 	return run
@@ -35,8 +39,8 @@ func oneCause() *record.Run {
 func TestSurprisesOfOneCause(t *testing.T) {
 	run := oneCause()
 	var out bytes.Buffer
-	sink := NewTerminal(&out, io.Discard, TerminalOptions{Width: 120})
-	require.NoError(t, sink.Handle(Event{Kind: RunEnd, Run: run, Total: len(run.Cells)}))
+	sink := screen.New(&out, io.Discard, terminal.Options{Width: 120})
+	require.NoError(t, sink.Handle(report.Event{Kind: report.RunEnd, Run: run, Total: len(run.Cells)}))
 	_, list, found := strings.Cut(out.String(), "Surprises\n")
 	require.True(t, found, out.String())
 	list, _, _ = strings.Cut(list, "9 cells")
@@ -50,12 +54,12 @@ Others
 `, list)
 
 	out.Reset()
-	require.NoError(t, Summary(&out, run))
+	require.NoError(t, report.Summary(&out, run))
 	assert.Equal(t, 2, strings.Count(out.String(), "| SURPRISE |"), out.String())
 	out.Reset()
-	require.NoError(t, Annotations(&out, run))
+	require.NoError(t, report.Annotations(&out, run))
 	assert.Equal(t, 2, strings.Count(out.String(), "::error "), out.String())
 	out.Reset()
-	require.NoError(t, JUnit(&out, run))
+	require.NoError(t, report.JUnit(&out, run))
 	assert.Equal(t, 9, strings.Count(out.String(), "<failure"), out.String())
 }

@@ -1,15 +1,12 @@
 package report
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/locklab/locklab/internal/record"
+	"github.com/locklab/locklab/internal/report/format"
+	"github.com/locklab/locklab/internal/report/outcome"
 )
 
 // JSONVersion is the version of the schema that NewJSON writes. Fields may be added without a new one.
@@ -27,53 +24,26 @@ const JSONVersion = 1
 // surprise that is no news), unknown or FAILED. "counts" are the numbers of cells: cells, safe, broken, not_applicable, unknown, failed, surprises, known. "differing" names
 // the cells whose rounds came to different verdicts. Durations end in _ns.
 func NewJSON(w io.Writer) Sink {
-	encoder := json.NewEncoder(printable{w})
+	encoder := json.NewEncoder(format.Printable(w))
 	encoder.SetEscapeHTML(false)
 	return jsonSink{encoder}
 }
 
 type jsonSink struct{ encoder *json.Encoder }
 
-// printable writes JSON so that what terminals take for orders, or for a change of direction, is there as an escape. encoding/json escapes
-// only what is below a blank.
-type printable struct{ w io.Writer }
-
-func (p printable) Write(text []byte) (int, error) {
-	odd := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
-	if bytes.IndexFunc(text, odd) < 0 {
-		return p.w.Write(text)
-	}
-	var out []byte
-	for _, r := range string(text) {
-		switch {
-		case !odd(r):
-			out = utf8.AppendRune(out, r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	if _, err := p.w.Write(out); err != nil {
-		return 0, err
-	}
-	return len(text), nil
-}
-
 type jsonEvent struct {
-	Version   int          `json:"v"`
-	Event     Kind         `json:"event"`
-	Lock      string       `json:"lock,omitempty"`
-	Scenario  string       `json:"scenario,omitempty"`
-	Round     int          `json:"round,omitempty"`
-	Done      int          `json:"done,omitempty"`
-	Total     int          `json:"total"`
-	Status    string       `json:"status,omitempty"`
-	Cell      *record.Cell `json:"cell,omitempty"`
-	Run       *jsonRun     `json:"run,omitempty"`
-	Counts    *counts      `json:"counts,omitempty"`
-	Differing []string     `json:"differing,omitempty"`
+	Version   int             `json:"v"`
+	Event     Kind            `json:"event"`
+	Lock      string          `json:"lock,omitempty"`
+	Scenario  string          `json:"scenario,omitempty"`
+	Round     int             `json:"round,omitempty"`
+	Done      int             `json:"done,omitempty"`
+	Total     int             `json:"total"`
+	Status    string          `json:"status,omitempty"`
+	Cell      *record.Cell    `json:"cell,omitempty"`
+	Run       *jsonRun        `json:"run,omitempty"`
+	Counts    *outcome.Counts `json:"counts,omitempty"`
+	Differing []string        `json:"differing,omitempty"`
 }
 
 // jsonRun is a run without its cells, which have had lines of their own.
@@ -95,12 +65,12 @@ func (s jsonSink) Handle(e Event) error {
 	case RunStart:
 		line.Run = &jsonRun{Run: *e.Run, Dir: e.Run.Dir}
 	case CellEnd:
-		line.Cell, line.Status = e.Cell, statusOf(*e.Cell).String()
+		line.Cell, line.Status = e.Cell, outcome.StatusOf(*e.Cell).String()
 	case RunEnd:
 		line.Run = &jsonRun{Run: *e.Run, Dir: e.Run.Dir}
-		n := countCells(e.Run.Cells)
+		n := outcome.Count(e.Run.Cells)
 		line.Counts = &n
-		for _, g := range newMatrix(e.Run.Cells).differing() {
+		for _, g := range outcome.NewMatrix(e.Run.Cells).Differing() {
 			line.Differing = append(line.Differing, g[0].Lock+"/"+g[0].Scenario)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/internal/record"
+	"github.com/locklab/locklab/internal/report/format"
+	"github.com/locklab/locklab/internal/report/outcome"
 )
 
 type junitSuites struct {
@@ -64,9 +66,9 @@ type junitResult struct {
 // failure of the lab are errors, n/a as expected is skipped. Anomalies that were expected go to system-out.
 func JUnit(w io.Writer, run *record.Run) error {
 	doc := junitSuites{Name: "locklab"}
-	m := newMatrix(run.Cells)
+	m := outcome.NewMatrix(run.Cells)
 	var took time.Duration
-	for _, scenario := range m.scenarios {
+	for _, scenario := range m.Scenarios {
 		suite := junitSuiteOf(run, m, scenario)
 		doc.Tests += suite.Tests
 		doc.Failures += suite.Failures
@@ -88,14 +90,14 @@ func JUnit(w io.Writer, run *record.Run) error {
 	return err
 }
 
-func junitSuiteOf(run *record.Run, m matrix, scenario string) junitSuite {
-	suite := junitSuite{Name: clean(scenario), Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05")}
-	for _, f := range facts(run) {
-		suite.Properties = append(suite.Properties, junitProperty{f.name, f.value})
+func junitSuiteOf(run *record.Run, m outcome.Matrix, scenario string) junitSuite {
+	suite := junitSuite{Name: format.Clean(scenario), Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05")}
+	for _, f := range outcome.Facts(run) {
+		suite.Properties = append(suite.Properties, junitProperty{f.Name, f.Value})
 	}
 	suite.Properties = append(suite.Properties, junitProperty{"finished", fmt.Sprint(run.Finished)})
-	for _, lock := range m.locks {
-		g := m.at(lock, scenario)
+	for _, lock := range m.Locks {
+		g := m.At(lock, scenario)
 		for _, c := range g {
 			suite.took += c.Took
 			suite.add(c, len(g))
@@ -106,23 +108,23 @@ func junitSuiteOf(run *record.Run, m matrix, scenario string) junitSuite {
 }
 
 func (s *junitSuite) add(c record.Cell, rounds int) {
-	test := junitCase{Class: clean(c.Scenario), Name: clean(c.Lock), Time: seconds(c.Took)}
+	test := junitCase{Class: format.Clean(c.Scenario), Name: format.Clean(c.Lock), Time: seconds(c.Took)}
 	if rounds > 1 {
 		test.Name = fmt.Sprintf("%s round %d", test.Name, c.Round)
 	}
 	s.Tests++
 	reasons := reasonsOf(c)
-	result := &junitResult{Type: strings.ToLower(statusOf(c).String()), Message: outcome(c), Text: reasons}
-	switch statusOf(c) {
-	case statusSurprise:
+	result := &junitResult{Type: strings.ToLower(outcome.StatusOf(c).String()), Message: outcome.Of(c), Text: reasons}
+	switch outcome.StatusOf(c) {
+	case outcome.Surprise:
 		s.Failures++
 		test.Failure = result
-	case statusUnknown, statusFailed:
+	case outcome.Unknown, outcome.Failed:
 		s.Errors++
 		test.Error = result
-	case statusSkipped:
+	case outcome.Skipped:
 		s.Skipped++
-		test.Skipped = &junitSkip{Message: outcome(c)}
+		test.Skipped = &junitSkip{Message: outcome.Of(c)}
 	default:
 		test.Out = reasons
 	}
@@ -133,14 +135,14 @@ func (s *junitSuite) add(c record.Cell, rounds int) {
 func reasonsOf(c record.Cell) string {
 	var b strings.Builder
 	if c.Finding != "" {
-		fmt.Fprintf(&b, "%s\n", clean(c.Finding))
+		fmt.Fprintf(&b, "%s\n", format.Clean(c.Finding))
 	}
 	for i, a := range c.Verdict.Anomalies {
-		if i == maxListed {
-			fmt.Fprintf(&b, "and %s\n", plural(len(c.Verdict.Anomalies)-i, "more anomaly", "more anomalies"))
+		if i == outcome.MaxListed {
+			fmt.Fprintf(&b, "and %s\n", format.Plural(len(c.Verdict.Anomalies)-i, "more anomaly", "more anomalies"))
 			break
 		}
-		fmt.Fprintf(&b, "%s at %s: %s\n", clean(string(a.Name)), inSeconds(a.At), clean(reason(a)))
+		fmt.Fprintf(&b, "%s at %s: %s\n", format.Clean(string(a.Name)), format.Seconds(a.At), format.Clean(outcome.Reason(a)))
 	}
 	return b.String()
 }

@@ -1,9 +1,8 @@
-// Package report renders a run: on the terminal, as JSON Lines, JUnit XML and HTML, and one cell as text.
+// Package report passes the events of a run to those that show it, and renders it for programs: as JSON Lines, as JUnit XML, and for the page of a CI job.
 //
-// It owns words, widths and colours. It must not judge: verdicts are the checker's, and who holds when is the timeline's.
+// It owns the stream of events. It must not judge: verdicts are the checker's. What people read is in the packages below it.
 //
-// All renderers are fed by one stream of events. A renderer that needs the whole run only is a plain function of it; AtEnd
-// turns such a function into a Sink.
+// A renderer that needs the whole run only is a plain function of it; AtEnd turns such a function into a Sink.
 package report
 
 import (

@@ -16,7 +16,8 @@ import (
 
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/page"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/report/web"
 )
 
@@ -76,7 +77,7 @@ func freeName(all []book, name string) string {
 
 // add puts a run on the shelf that was made here, if it was begun.
 func (s *shelf) add(dir string) (book, bool) {
-	if _, err := os.Stat(filepath.Join(dir, report.RunFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, rundir.RunFile)); err != nil {
 		return book{}, false
 	}
 	s.mu.Lock()
@@ -104,7 +105,7 @@ func (s *shelf) find(is func(book) bool) (book, bool) {
 
 // row is a run in the list. What is no run, or none that can be read, says why.
 func (s *shelf) row(b book) web.Row {
-	info, err := os.Stat(filepath.Join(b.dir, report.RunFile))
+	info, err := os.Stat(filepath.Join(b.dir, rundir.RunFile))
 	if err != nil {
 		return web.Row{ID: b.name, Class: "unknown", Status: "cannot be read", Trouble: err.Error()}
 	}
@@ -118,7 +119,7 @@ func (s *shelf) row(b book) web.Row {
 	if err != nil {
 		return web.Row{ID: b.name, Class: "unknown", Status: "cannot be read", Trouble: err.Error()}
 	}
-	row := report.RowOf(run)
+	row := page.RowOf(run)
 	row.Link = b.link()
 	s.mu.Lock()
 	defer s.mu.Unlock()

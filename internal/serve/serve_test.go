@@ -15,6 +15,7 @@ import (
 
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 // served is a server with a run, whose jobs are done by work.
@@ -34,7 +35,7 @@ func served(t *testing.T, work func(ctx context.Context, dir string, sink report
 func saveRun(t *testing.T, dir string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o755))
-	require.NoError(t, report.WriteRun(dir, &record.Run{ID: filepath.Base(dir), Command: []string{"run", "<b>"}, Server: "none"}))
+	require.NoError(t, rundir.WriteRun(dir, &record.Run{ID: filepath.Base(dir), Command: []string{"run", "<b>"}, Server: "none"}))
 }
 
 // ask is what a server answers. change makes the request another one than that of a program with the token.
@@ -124,7 +125,7 @@ func TestTheTokenBecomesACookie(t *testing.T) {
 func TestFilesOfARunAreOnlyRead(t *testing.T) {
 	s := served(t, nil)
 	run := filepath.Join(s.config.Dir, "one")
-	require.NoError(t, os.WriteFile(filepath.Join(run, report.PageFile), []byte("<script>alert(1)</script>"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(run, rundir.PageFile), []byte("<script>alert(1)</script>"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(s.config.Dir, "secret"), nil, 0o644))
 	require.NoError(t, os.Symlink(filepath.Join("..", "secret"), filepath.Join(run, "link")))
 
@@ -136,7 +137,7 @@ func TestFilesOfARunAreOnlyRead(t *testing.T) {
 	assert.Contains(t, policy, "default-src 'none'")
 	assert.NotContains(t, policy, "connect-src", "the page of a run asks for nothing")
 
-	file := ask(s, t.Context(), "GET", "/runs/one/"+report.PageFile, "", nil)
+	file := ask(s, t.Context(), "GET", "/runs/one/"+rundir.PageFile, "", nil)
 	assert.Equal(t, "text/plain; charset=utf-8", file.Header().Get("Content-Type"))
 	assert.Contains(t, file.Header().Get("Content-Security-Policy"), "sandbox")
 	for _, path := range []string{"/runs/one/link", "/runs/one/..%2fsecret", "/runs/..%2fsecret/", "/runs/one/none", "/runs/two/", "/runs/two/run.json"} {

@@ -72,23 +72,25 @@ function headOfCell(c) {
 
 // drawCode shows the sources of locks, with the lines at which their clients wait after the last step. Of earlier steps, and of scripts, no lines are known.
 async function drawCode(list) {
-  const sources = await unpack('sources');
-  const parts = list.map(({lock, sites}) => {
-    const lines = new Map();
-    (sites || []).forEach((all, client) => (all || []).forEach(site => {
-      const [file, line] = site.split(':');
-      if (file === lock.file) lines.set(+line, [...(lines.get(+line) || []), client]);
-    }));
-    const text = (sources[lock.file] || '').replace(/\n$/, '').split('\n');
-    return el('div', {}, el('h2', {}, `${lock.name}: impls/${lock.file}`), el('p.soft', {}, lock.bug ? 'The bug: ' + lock.bug : lock.idea, lock.source ? ` (${lock.source})` : ''),
-      el('div.source', {tabindex: 0, role: 'region', 'aria-label': 'Source of ' + lock.name}, text.map((t, n) => {
-        const who = lines.get(n + 1) || [];
-        return el('div' + (who.length ? '.runs' : ''), {}, el('i', {}, String(n + 1)), el('code', {}, t || ' '), el('span', {}, who.map(i => el('b.chip.c' + i % 6, {}, 'C' + (i + 1)))));
-      })));
-  });
-  $('code').replaceChildren(el('div.codes', {}, parts));
-  for (const source of document.querySelectorAll('.source')) {
-    const runs = source.querySelector('.runs') || [...source.children].find(row => /\) TryAcquire\(/.test(row.textContent));
-    if (runs) source.scrollTop = runs.offsetTop - source.offsetTop - source.clientHeight / 2;
+  const sources = await unpack('sources'), names = list.map(({lock}) => lock.name).join(' ');
+  if ($('code').dataset.locks !== names) { // from step to step only the marks move
+    $('code').dataset.locks = names;
+    $('code').replaceChildren(el('div.codes', {}, list.map(({lock}) => {
+      const text = (sources[lock.file] || '').replace(/\n$/, '').split('\n');
+      return el('div', {}, el('h2', {}, `${lock.name}: impls/${lock.file}`), el('p.soft', {}, lock.bug ? 'The bug: ' + lock.bug : lock.idea, lock.source ? ` (${lock.source})` : ''),
+        el('div.source', {tabindex: 0, role: 'region', 'aria-label': 'Source of ' + lock.name}, text.map((t, n) => el('div', {}, el('i', {}, String(n + 1)), el('code', {}, t || ' '), el('span')))));
+    })));
   }
+  document.querySelectorAll('#code .source').forEach((source, n) => {
+    const {lock, sites} = list[n], rows = [...source.children];
+    for (const row of source.querySelectorAll('.runs')) { row.className = ''; row.lastChild.replaceChildren(); }
+    (sites || []).forEach((all, client) => (all || []).forEach(site => {
+      const [file, line] = site.split(':'), row = file === lock.file && rows[line - 1];
+      if (!row) return;
+      row.className = 'runs';
+      row.lastChild.append(el('b.chip.c' + client % 6, {}, 'C' + (client + 1)));
+    }));
+    const runs = source.querySelector('.runs') || rows.find(row => /\) TryAcquire\(/.test(row.textContent));
+    if (runs) source.scrollTop = runs.offsetTop - source.offsetTop - source.clientHeight / 2;
+  });
 }

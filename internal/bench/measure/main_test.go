@@ -12,7 +12,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/bench/measure"
 	"github.com/locklab/locklab/internal/faults/process"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 )
 
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	case "guard":
 		err = process.GuardMain(os.Stdin, os.Stdout, nil)
 	case "host":
-		err = server.HostMain(os.Stdin, os.Stdout)
+		err = redis.HostMain(os.Stdin, os.Stdout)
 	case "client":
 		err = measure.ClientMain(context.Background(), os.Stdin, os.Stdout, impls.Every())
 	case "program":
@@ -57,7 +57,7 @@ func open(t *testing.T, tell func(measure.Progress)) *measure.Place {
 func openOn(t *testing.T, kind string, tell func(measure.Progress)) *measure.Place {
 	t.Helper()
 	if kind == measure.RedisServer {
-		needs.Found(t, "redis", server.FindRedis)
+		needs.Found(t, "redis", redis.Find)
 	}
 	p, err := measure.Open(t.Context(), measure.Config{Guard: as("guard"), Host: as("host"), Client: as("client"), Server: kind, Tell: tell})
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/locklab/locklab/internal/bench"
 	"github.com/locklab/locklab/internal/bench/measure"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/needs"
 )
 
@@ -130,7 +130,7 @@ func TestZooKeeper(t *testing.T) {
 	needs.Long(t, "a ZooKeeper")
 	p := openOn(t, measure.Embedded, nil)
 	specs := find(t, "zookeeper")
-	needs.Found(t, "zookeeper", server.FindZooKeeper)
+	needs.Found(t, "zookeeper", zookeeper.Find)
 	t.Run("locks", func(t *testing.T) {
 		var record bench.Locks
 		require.NoError(t, p.Locks(t.Context(), measure.LocksPlan{Locks: specs, For: 10 * ms, Rounds: 1, Clients: 3}, &record))

@@ -19,6 +19,10 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/etcd"
+	"github.com/locklab/locklab/internal/faults/server/postgres"
+	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/waiting"
 	"github.com/locklab/locklab/internal/worker"
 )
@@ -50,12 +54,12 @@ type Progress struct {
 type Place struct {
 	cfg     Config
 	guard   *process.Guard
-	host    *server.Host
+	host    *redis.Host
 	servers []server.Server
-	keeper  *server.ZooKeeper // nil: no lock has needed one so far
-	etcd    *server.Etcd      // the same
-	home    *server.PostgresHome
-	pg      *server.Postgres // the same
+	keeper  *zookeeper.Server // nil: no lock has needed one so far
+	etcd    *etcd.Server      // the same
+	home    *postgres.Home
+	pg      *postgres.Server // the same
 	keys    atomic.Int64
 }
 
@@ -72,7 +76,7 @@ func Open(ctx context.Context, cfg Config) (_ *Place, err error) {
 	}
 	switch cmp.Or(cfg.Server, usual()) {
 	case Embedded:
-		p.host, err = server.StartHost(p.guard, cfg.Host, 0)
+		p.host, err = redis.StartHost(p.guard, cfg.Host, 0)
 	case RedisServer:
 	default:
 		err = fmt.Errorf("unknown server %q; a measurement takes %s or %s", cfg.Server, Embedded, RedisServer)
@@ -86,7 +90,7 @@ func Open(ctx context.Context, cfg Config) (_ *Place, err error) {
 
 // usual is the best server that this machine has.
 func usual() string {
-	if _, _, err := server.FindRedis(); err == nil {
+	if _, _, err := redis.Find(); err == nil {
 		return RedisServer
 	}
 	return Embedded
@@ -121,15 +125,15 @@ func Lacks(spec impls.Spec) string {
 	case impls.Replicas, impls.Masters:
 		return "the lab measures locks on servers without replicas"
 	case impls.OneZooKeeper:
-		if _, _, err := server.FindZooKeeper(); err != nil {
+		if _, _, err := zookeeper.Find(); err != nil {
 			return err.Error()
 		}
 	case impls.OneEtcd:
-		if _, _, err := server.FindEtcd(); err != nil {
+		if _, _, err := etcd.Find(); err != nil {
 			return err.Error()
 		}
 	case impls.OnePostgres:
-		if _, _, err := server.FindPostgres(); err != nil {
+		if _, _, err := postgres.Find(); err != nil {
 			return err.Error()
 		}
 	}
@@ -172,7 +176,7 @@ func (p *Place) addrs(ctx context.Context, n int) ([]string, error) {
 
 func (p *Place) start(ctx context.Context) (server.Server, error) {
 	if p.host == nil {
-		s, err := server.StartRedis(ctx, p.guard, server.Options{})
+		s, err := redis.Start(ctx, p.guard, redis.Options{})
 		if err != nil {
 			return nil, err // s is a nil pointer, and as a Server would not be nil
 		}
@@ -208,21 +212,21 @@ func (p *Place) siteOf(ctx context.Context, spec impls.Spec, what string) (site,
 // node makes a node for a lock.
 func (p *Place) node(ctx context.Context, what string) (site, error) {
 	if p.keeper == nil {
-		keeper, err := server.StartZooKeeper(ctx, p.guard, "")
+		keeper, err := zookeeper.Start(ctx, p.guard, "")
 		if err != nil {
 			return site{}, err
 		}
 		p.keeper = keeper
 	}
 	key := fmt.Sprintf("/bench-%s-%d", what, p.keys.Add(1))
-	err := server.MakeNodes(ctx, p.keeper.Addr(), []string{key})
+	err := zookeeper.MakeNodes(ctx, p.keeper.Addr(), []string{key})
 	return site{[]string{worker.ZooKeeperAddr(p.keeper.Addr())}, key}, err
 }
 
 // prefix finds a prefix of keys for a lock on an etcd.
 func (p *Place) prefix(ctx context.Context, what string) (site, error) {
 	if p.etcd == nil {
-		etcd, err := server.StartEtcd(ctx, p.guard, "")
+		etcd, err := etcd.Start(ctx, p.guard, "")
 		if err != nil {
 			return site{}, err
 		}
@@ -234,7 +238,7 @@ func (p *Place) prefix(ctx context.Context, what string) (site, error) {
 // row finds a name for a lock in a PostgreSQL.
 func (p *Place) row(ctx context.Context, what string) (_ site, err error) {
 	if p.home == nil {
-		if p.home, err = server.OpenPostgres(ctx, p.guard); err != nil {
+		if p.home, err = postgres.Open(ctx, p.guard); err != nil {
 			return site{}, err
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/locklab/locklab/internal/lab"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/format"
 )
 
 // draw is the whole picture: a window with the terminal, and then the race in its place.
@@ -16,7 +16,7 @@ func draw(s *shown) string {
 	c := &canvas{now: race.now, moves: race.moves}
 	c.window(c.during(0, terminal.now)+" still", command, terminal)
 	c.window(c.during(terminal.now, c.now), lab.TourRace, race)
-	finding := report.Clean(s.cell.Finding)
+	finding := format.Clean(s.cell.Finding)
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img" aria-labelledby="t d">
 <title id="t">%s, and one of its races</title>
 <desc id="d">%s</desc>

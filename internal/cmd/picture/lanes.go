@@ -9,7 +9,8 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/diagram"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/timeline"
 )
 
@@ -35,7 +36,7 @@ const (
 
 // race draws what the clients had, what the servers had, and a line that goes through time.
 func (c *canvas) race(s *shown) {
-	beats := report.Beats(s.cell, s.events)
+	beats := diagram.Beats(s.cell, s.events)
 	l := newLanes(s, beats)
 	c.addf(`<text x="%.0f" y="%.0f" class="title">One race of that run: <tspan class="soft">%s in %s</tspan></text>`, margin, bar+38, escape(s.cell.Lock), escape(s.cell.Scenario))
 	bottom := l.draw(c)
@@ -66,7 +67,7 @@ func (c *canvas) race(s *shown) {
 	c.group(tooLate, func() { l.warn(c) })
 	y := list + float64(rows)*beatRow + 12
 	c.group(c.since(), func() {
-		for _, line := range report.Wrap(report.Clean(s.cell.Finding), 90) {
+		for _, line := range format.Wrap(format.Clean(s.cell.Finding), 90) {
 			c.text(margin, y, "bold alarm", line)
 			y += 22
 		}
@@ -77,12 +78,12 @@ func (c *canvas) race(s *shown) {
 func at(x float64) string { return fmt.Sprintf("transform:translateX(%.1fpx)", x) }
 
 // beat writes what happened, in two columns.
-func (c *canvas) beat(n, rows int, y float64, b report.Beat, s *shown) {
+func (c *canvas) beat(n, rows int, y float64, b diagram.Beat, s *shown) {
 	x := margin + float64(n/rows)*(width-2*margin)*0.55
 	y += float64(n%rows) * beatRow
 	c.group(c.since(), func() {
 		c.mono(x, y, 7.8, "s soft", fmt.Sprintf("%.3fs", (b.At-s.events[0].At).Seconds()))
-		c.text(x+60, y, "", report.Clean(b.String()))
+		c.text(x+60, y, "", format.Clean(b.String()))
 	})
 }
 
@@ -103,7 +104,7 @@ type lanes struct {
 }
 
 // newLanes lays out a race up to its last beat.
-func newLanes(s *shown, beats []report.Beat) *lanes {
+func newLanes(s *shown, beats []diagram.Beat) *lanes {
 	l := &lanes{Timeline: timeline.Of(s.events), late: map[int]bool{}, begin: s.events[0].At, end: beats[len(beats)-1].Last}
 	concerned := map[string]bool{}
 	for _, a := range s.cell.Verdict.Anomalies {
@@ -133,7 +134,7 @@ func newLanes(s *shown, beats []report.Beat) *lanes {
 }
 
 // scale finds the moments, and a place for each. A longer wait is wider, but not in proportion: one of two seconds would hide the rest.
-func (l *lanes) scale(beats []report.Beat) {
+func (l *lanes) scale(beats []diagram.Beat) {
 	note := func(times ...time.Duration) {
 		for _, t := range times {
 			l.times = append(l.times, min(max(t, l.begin), l.end))

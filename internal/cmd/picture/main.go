@@ -17,7 +17,9 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/diagram"
+	"github.com/locklab/locklab/internal/report/screen"
+	"github.com/locklab/locklab/internal/report/terminal"
 )
 
 func main() {
@@ -53,12 +55,6 @@ type shown struct {
 	events    []history.Event
 }
 
-// Read implements report.Histories for the one cell whose race the screen tells.
-func (s *shown) Read(record.Cell) ([]history.Event, error) { return s.events, nil }
-
-// Where implements report.Histories: nothing is kept.
-func (s *shown) Where(record.Cell) string { return "" }
-
 // tour runs the tour in the model. took is how long it takes; nil: by the clock.
 func tour(ctx context.Context, took func() time.Duration) (*shown, error) {
 	cases, situations, err := lab.Tour()
@@ -66,10 +62,10 @@ func tour(ctx context.Context, took func() time.Duration) (*shown, error) {
 		return nil, err
 	}
 	s := &shown{}
-	var screen bytes.Buffer
-	terminal := report.NewTerminal(&screen, &bytes.Buffer{}, report.TerminalOptions{
-		Color: true, Since: took,
-		Tour: &report.Tour{Setting: "in the model", Situations: situations, Race: lab.TourRace, Histories: func(*record.Run) report.Histories { return s }},
+	var shown bytes.Buffer
+	sink := screen.NewTour(&shown, &bytes.Buffer{}, terminal.Options{Color: true, Since: took}, screen.Tour{
+		Setting: "in the model", Situations: situations, Race: lab.TourRace,
+		Read: func(*record.Run, record.Cell) ([]history.Event, error) { return s.events, nil },
 	})
 	var mu sync.Mutex
 	played := func(c record.Cell, events []history.Event) {
@@ -79,12 +75,12 @@ func tour(ctx context.Context, took func() time.Duration) (*shown, error) {
 			s.cell, s.events = c, events
 		}
 	}
-	if _, err := lab.Run(ctx, lab.Plan{Cases: cases, Options: lab.Options{Setting: lab.Setting{World: lab.Sim}, Sink: terminal, Played: played}}); err != nil {
+	if _, err := lab.Run(ctx, lab.Plan{Cases: cases, Options: lab.Options{Setting: lab.Setting{World: lab.Sim}, Sink: sink, Played: played}}); err != nil {
 		return nil, err
 	}
-	if len(report.Beats(s.cell, s.events)) == 0 {
+	if len(diagram.Beats(s.cell, s.events)) == 0 {
 		return nil, errors.New(lab.TourRace + " is not broken: there is no race to draw")
 	}
-	s.screen, s.situation = screen.String(), situations[s.cell.Scenario]
+	s.screen, s.situation = shown.String(), situations[s.cell.Scenario]
 	return s, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/network"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestFaultsBeforeTheRealTap(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	redis, err := server.StartEmbedded()
+	redis, err := redis.StartEmbedded()
 	require.NoError(t, err)
 	defer redis.Close()
 	start := time.Now()

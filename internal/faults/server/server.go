@@ -1,30 +1,19 @@
-// Package server runs the servers under test: an embedded Redis, processes of redis-server, ZooKeeper, etcd and PostgreSQL, or a Redis at an address. It
-// also reads, writes and deletes keys on the lab's behalf, and moves the servers' clocks.
+// Package server says what a kind of server can do: be restarted, saved, promoted, asked, reset. Each kind has a folder below; a kind that cannot do
+// something lacks the methods.
 //
-// It owns their start, restart and reset. On a server that the lab did not start it must touch only the keys below a prefix. It must not
-// know scripts or locks.
+// It owns these words. It must not know a kind of server, a script or a lock.
 package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
-	"sync"
 	"time"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/faults/network"
 )
 
-// patience bounds a server's start and its end.
-const patience = 20 * time.Second
-
-// startTime bounds the start of a server that computes for a second or more before it answers, such as Java's: on a busy machine it may have
-// a tenth of a core. One that ends is noticed at once.
-const startTime = time.Minute
-
-// Server is a Redis server under test.
+// Server is a server under test.
 type Server interface {
 	// Addr is where it listens: host:port.
 	Addr() string
@@ -97,78 +86,41 @@ type Mortal interface {
 	End() string
 }
 
-// fate is when and how a process ended against the lab's will. The processes of one server share it.
-type fate struct {
-	once sync.Once
-	died chan struct{}
-	how  string
+// Resetter is a server that can be emptied, which costs less than to start another.
+type Resetter interface {
+	// Reset leaves the server without clients, data and scripts. A command sent before has no effect after.
+	Reset(ctx context.Context) error
 }
 
-func newFate() *fate { return &fate{died: make(chan struct{})} }
-
-func (f *fate) meet(how string) {
-	f.once.Do(func() {
-		f.how = how
-		close(f.died)
-	})
+// Stopper is a server that can be down for a while.
+type Stopper interface {
+	// Stop ends the server. It keeps its data, as a server does that syncs every write to disk. Connections to it break.
+	Stop(ctx context.Context) error
+	// StartAgain starts it at the same address, with the data that it had. For these time has gone on.
+	StartAgain(ctx context.Context) error
 }
 
-// Died is closed when a process has ended, other than by a restart or a fail-over.
-func (f *fate) Died() <-chan struct{} { return f.died }
-
-// End says how it ended, once Died is closed.
-func (f *fate) End() string { return f.how }
-
-// Servers listen below the ephemeral ports, so that a restarted server finds its port free.
-const (
-	portFirst = 10000
-	portCount = 10000
-	portTries = 50
-)
-
-// onFreePort calls start with random ports until one is not taken.
-func onFreePort(start func(port int) (taken bool, err error)) error {
-	var failed error
-	for range portTries {
-		port, release, err := reservePort()
-		if err != nil {
-			return err
-		}
-		taken, err := start(port)
-		release()
-		if !taken {
-			return err
-		}
-		failed = err
-	}
-	return fmt.Errorf("no port is free, the last of %d tried: %w", portTries, failed)
+// Group is a server of several processes, of which one at a time is the primary, at Addr. Clients learn from some of the processes which one
+// that is.
+type Group interface {
+	Server
+	// Nodes are those that have the data.
+	Nodes() []Member
+	// Guides are those that know the primary.
+	Guides() []Member
 }
 
-// loopback is where the lab's servers listen.
-var loopback = net.IPv4(127, 0, 0, 1)
-
-// reservePort finds a port that nobody has, and that no server of a lab is given until it is released.
-func reservePort() (port int, release func(), err error) {
-	for range portTries {
-		port = portFirst + rand.IntN(portCount)
-		if release, err = network.Reserve(loopback, port); err == nil {
-			return port, release, nil
-		}
-	}
-	return 0, nil, fmt.Errorf("no port is free, the last of %d tried: %w", portTries, err)
+// Member is a process of a group.
+type Member struct {
+	Addr      string // where it listens
+	Announced string // how the others know it, and name it to clients
 }
 
-// onSamePort calls start again while the port is taken: an outgoing connection may use it for a moment.
-func onSamePort(ctx context.Context, start func() (taken bool, err error)) error {
-	for {
-		taken, err := start()
-		if !taken {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("its port is taken: %w", err)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
+// SwitchTime bounds a failover. A vote may be split, and then comes another one after two times giveUp.
+const SwitchTime = 30 * time.Second
+
+// ErrChoice is the error of a failover in which the Sentinels have promoted another replica than a script needs: to them that one looked worse.
+var ErrChoice = errors.New("the Sentinels have promoted another replica than the script needs")
+
+// ErrSlow is the error of a failover that takes too long, on a busy machine.
+var ErrSlow = fmt.Errorf("the servers do not fail over within %v", SwitchTime)

@@ -225,7 +225,7 @@ func TestWhatAConnectionMakesTheTapKeep(t *testing.T) {
 		"connections":                {"", 10, 10*connectionCost - 1, nil},
 		"arguments":                  {"*10000\r\n" + strings.Repeat("$1\r\nx\r\n", 9_999), 10, 10 * (connectionCost + 256<<10), nil},
 		"names of channels":          {names("SUBSCRIBE"), 1, 4 << 20, nil},
-		"names of patterns":          {names("PSUBSCRIBE"), 1, 2 << 20, nil}, // which miniredis compiles, slowly
+		"names of patterns":          {names("PSUBSCRIBE"), 1, 1 << 20, nil}, // which miniredis compiles, slowly: few of them
 		"a transaction to be copied": {many(1, "MULTI") + many(100, "ECHO", long), 1, 4 << 20, points(1, faults.ActHoldCopy)},
 		"a duplicated request":       {many(1, "SET", "lock", large), 1, connectionCost + 1<<20 + 512<<10, points(1, faults.ActDuplicate)},
 		"copied requests":            {many(6, "SET", "lock", large), 1, connectionCost + 3<<20, points(6, faults.ActHoldCopy)},

@@ -14,7 +14,8 @@ import (
 	"github.com/locklab/locklab/internal/browser"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
-	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/page"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -27,7 +28,7 @@ func tour(t *testing.T) (url string) {
 	dir := filepath.Join(t.TempDir(), "run")
 	_, err = lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{Setting: lab.Setting{World: lab.Sim}, Results: lab.Results{Dir: dir}}})
 	require.NoError(t, err)
-	return "file://" + filepath.Join(dir, report.PageFile)
+	return "file://" + filepath.Join(dir, rundir.PageFile)
 }
 
 // open shows a place of a page.
@@ -191,8 +192,8 @@ func explored(t *testing.T) (points, diff string) {
 	runs[0].Cells[1].Verdict = checker.Verdict{Kind: checker.Safe}
 	diff = filepath.Join(dir, "diff.html")
 	cells := []lab.CellName{{Lock: "setpx-del", Scenario: "pause-past-lease"}, {Lock: "setpx-del", Scenario: "take-turns"}, {Lock: "setpx-del", Scenario: "holder-crashes"}}
-	require.NoError(t, lab.WriteDiff(diff, cells, runs[0], runs[1], report.Diff{Lead: "1 changed, 1 appeared, 1 disappeared; 0 the same"}))
-	return "file://" + filepath.Join(dir, "points", report.PageFile), "file://" + diff
+	require.NoError(t, lab.WriteDiff(diff, cells, runs[0], runs[1], page.Diff{Lead: "1 changed, 1 appeared, 1 disappeared; 0 the same"}))
+	return "file://" + filepath.Join(dir, "points", rundir.PageFile), "file://" + diff
 }
 
 // A reader goes from the table of breaking points to a counterexample and through its steps, and from a cell that differs to both runs side by side.
@@ -226,37 +227,19 @@ func TestCounterexamplesAndTwoRuns(t *testing.T) {
 	assert.Equal(t, 1., p.Eval(`document.querySelectorAll('.stage .side').length`), "one run has it")
 
 	for name, url := range map[string]string{"points": points, "counterexample": points + "#/reply-lost/setpx-del", "diff": diff, "diff-cell": diff + "#/pause-past-lease/setpx-del"} {
-		for _, size := range [][2]int{{400, 850}, {1024, 768}, {1280, 900}, {1920, 1080}} {
-			for _, dark := range []bool{false, true} {
-				p.Look(size[0], size[1], dark)
-				open(p, url, "")
-				assert.Equal(t, true, p.Eval(`document.documentElement.scrollWidth <= innerWidth`), "%s at %d", name, size[0])
-				keep(t, p, fmt.Sprintf("%s-%d-dark=%v.png", name, size[0], dark))
-				if size[0] == 1280 {
-					examine(t, p, name)
-				}
-			}
-		}
+		p.Looks(name, func() { open(p, url, "") })
 	}
 	assert.Empty(t, p.Errors())
 }
 
-// At no width and in no theme anything sticks out. LOCKLAB_SCREENSHOTS names a directory for what it looks like.
+// At no width and in no theme anything sticks out, and who does not see the page, or uses no mouse, has it as well.
 func TestThePageFitsEveryScreen(t *testing.T) {
 	p := browser.Open(t)
 	url := tour(t)
-	for name, place := range map[string]string{"matrix": "#na=1", "cell": "#/pause-past-lease/setpx-del", "redlock": "#/redis-restarts-empty/redlock"} {
-		for _, size := range [][2]int{{400, 850}, {1024, 768}, {1280, 900}, {1920, 1080}} {
-			for _, dark := range []bool{false, true} {
-				p.Look(size[0], size[1], dark)
-				open(p, url, place)
-				assert.Equal(t, true, p.Eval(`document.documentElement.scrollWidth <= innerWidth`), "%s at %d", name, size[0])
-				keep(t, p, fmt.Sprintf("%s-%d-dark=%v.png", name, size[0], dark))
-			}
-		}
+	for name, place := range map[string]string{"matrix": "#na=1", "cell": "#/pause-past-lease/setpx-del", "redlock": "#/redis-restarts-empty/redlock", "alone": "#/pause-past-lease/setpx-del?beside=-&hide=1"} {
+		p.Looks(name, func() { open(p, url, place) })
 		p.Eval(`document.getElementById('large').click()`)
-		assert.Equal(t, true, p.Eval(`document.documentElement.scrollWidth <= innerWidth`), "%s on a projector", name)
-		keep(t, p, name+"-projector.png")
+		p.Fits(name + "-projector")
 		p.Eval(`document.getElementById('large').click()`)
 	}
 	p.Look(1920, 1080, false)
@@ -279,42 +262,6 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 	assert.Contains(t, p.Eval(`document.querySelector('.hint').textContent`), "above: setpx-del; below: setnx-del; red:")
 	assert.Equal(t, "⚡ its request is held on the wire: SET counter 1", p.Eval(`faultWords({fault: 'hold', phase: 'effective', what: 'SET 152:counter 1'})`), "no cell's number")
 	assert.Empty(t, p.Errors())
-}
-
-func keep(t *testing.T, p *browser.Page, name string) {
-	t.Helper()
-	if dir := os.Getenv("LOCKLAB_SCREENSHOTS"); dir != "" {
-		require.NoError(t, os.MkdirAll(dir, 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), p.Screenshot(), 0o644))
-	}
-}
-
-// Who does not see the page, or uses no mouse, has it as well. LOCKLAB_AXE names the file of axe-core.
-func TestAxeFindsNothing(t *testing.T) {
-	if os.Getenv("LOCKLAB_AXE") == "" {
-		t.Skip("LOCKLAB_AXE names no axe.min.js")
-	}
-	p, url := browser.Open(t), tour(t)
-	for _, place := range []string{"#na=1", "#/pause-past-lease/setpx-del", "#/pause-past-lease/setpx-del?beside=-&hide=1"} {
-		for _, dark := range []bool{false, true} {
-			p.Look(1280, 900, dark)
-			open(p, url, place)
-			examine(t, p, place)
-		}
-	}
-}
-
-// examine has axe-core look at a page, if there is one.
-func examine(t *testing.T, p *browser.Page, name string) {
-	t.Helper()
-	file := os.Getenv("LOCKLAB_AXE")
-	if file == "" {
-		return
-	}
-	axe, err := os.ReadFile(file)
-	require.NoError(t, err)
-	p.Eval(string(axe) + "; 0")
-	assert.Equal(t, "", p.Eval(`axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' ')).join('\n'))`), name)
 }
 
 // The page of the tour is small enough to be sent by mail.

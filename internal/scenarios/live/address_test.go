@@ -17,6 +17,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
@@ -33,20 +34,20 @@ func dialServer(t *testing.T, addr string) redisclient.Client {
 
 func theirs(t *testing.T) server.Server {
 	t.Helper()
-	s, err := server.StartEmbedded()
+	s, err := redis.StartEmbedded()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
 
 // theirRedis is a redis-server that the lab under test has not started.
-func theirRedis(t *testing.T) *server.Redis {
+func theirRedis(t *testing.T) *redis.Server {
 	t.Helper()
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	guard, err := process.StartGuard(as("guard"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, guard.Close()) })
-	s, err := server.StartRedis(t.Context(), guard, server.Options{})
+	s, err := redis.Start(t.Context(), guard, redis.Options{})
 	require.NoError(t, err)
 	return s
 }
@@ -154,14 +155,14 @@ func TestAServerThatChangesByItself(t *testing.T) {
 	needs.Long(t, "waits for a server that changes")
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change func(t *testing.T, at *server.Redis, direct redisclient.Client) error
+		change func(t *testing.T, at *redis.Server, direct redisclient.Client) error
 		why    string
 	}{
-		"restart": {func(t *testing.T, at *server.Redis, _ redisclient.Client) error { return at.RestartEmpty(t.Context()) }, "its run_id was "},
-		"failover": {func(t *testing.T, _ *server.Redis, direct redisclient.Client) error {
+		"restart": {func(t *testing.T, at *redis.Server, _ redisclient.Client) error { return at.RestartEmpty(t.Context()) }, "its run_id was "},
+		"failover": {func(t *testing.T, _ *redis.Server, direct redisclient.Client) error {
 			return direct.ReplicaOf(t.Context(), "127.0.0.1", "1").Err()
 		}, "its role was master and is slave"},
-		"loss": {func(_ *testing.T, at *server.Redis, _ redisclient.Client) error { return at.Close() }, "was lost: "},
+		"loss": {func(_ *testing.T, at *redis.Server, _ redisclient.Client) error { return at.Close() }, "was lost: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := theirRedis(t)

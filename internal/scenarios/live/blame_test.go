@@ -13,7 +13,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/commands"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
@@ -21,7 +21,7 @@ import (
 // attacked is a tap whose client has sent a command that the lab refuses.
 func attacked(t *testing.T) *tap.Tap {
 	t.Helper()
-	s, err := server.StartEmbedded()
+	s, err := redis.StartEmbedded()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	table := commands.NewTable()
@@ -75,7 +75,7 @@ func TestFailuresOfTheLabComeFirst(t *testing.T) {
 
 // TestAnIdleServerAnswers: who takes a living server for a dying one waits for its end in vain.
 func TestAnIdleServerAnswers(t *testing.T) {
-	s, err := server.StartEmbedded()
+	s, err := redis.StartEmbedded()
 	require.NoError(t, err)
 	assert.True(t, mortality{addr: s.Addr()}.answers())
 	require.NoError(t, s.Close())

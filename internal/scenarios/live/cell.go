@@ -13,8 +13,9 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/network"
 	"github.com/locklab/locklab/internal/faults/resp"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
+	"github.com/locklab/locklab/internal/scenarios/live/ledger"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
@@ -22,16 +23,16 @@ import (
 
 // cell is a run of one lock in one scenario, with real processes, sockets and servers.
 type cell struct {
-	*play.Cell
-	*stage
+	run     *play.Cell
+	stage   *stage
 	world   *World
 	subject play.Subject
 	dir     string
-	prefix  string          // of every key of this cell
-	keys    *keys           // on the lock server at an address; nil: the servers are the lab's own
-	before  server.Identity // of the server at an address
-	storm   *stormRunner    // runs instead of the script's steps; nil: none
-	greets  bool            // the client only says hello
+	prefix  string         // of every key of this cell
+	keys    *ledger.Keys   // on the lock server at an address; nil: the servers are the lab's own
+	before  redis.Identity // of the server at an address
+	storm   *stormRunner   // runs instead of the script's steps; nil: none
+	greets  bool           // the client only says hello
 	store   *store
 	own     *isolation // nil: the cell shares servers
 	mortals []mortality
@@ -82,7 +83,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	if subject.Argv != nil {
 		w.serves(&subject.Traits)
 	}
-	subject.Traits.Library.Ensemble, subject.Traits.Library.Slots = w.cfg.Server == Ensemble, w.cfg.Server == Cluster
+	subject.Traits.Library.Ensemble, subject.Traits.Library.Slots = w.kind.Members, w.kind.Slots
 	lacks := w.lacks(script, subject.Traits)
 	if lacks == "" {
 		defer w.reserve(script)()
@@ -90,13 +91,13 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	}
 	c := w.newCell(subject, script, clients, full)
 	if c.storm = runner; runner != nil {
-		c.Forsakes = true
+		c.run.Forsakes = true
 		runner.cell = c
 	}
 	out.Header = history.Header{
 		Run: filepath.Base(w.cfg.Dir), Cell: filepath.Base(full), Lock: subject.Name, Scenario: script.Name, Base: c.stage.base,
 	}
-	rec, err := play.NewFileRecorder(file, out.Header, c.Now)
+	rec, err := play.NewFileRecorder(file, out.Header, c.stage.Now)
 	if err != nil {
 		if failed == nil && lacks == "" {
 			w.passTurn()
@@ -106,7 +107,7 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	if runner != nil {
 		rec.Spill(func() ([]history.Event, error) { return readBack(file.Name()) })
 	}
-	c.Record = rec
+	c.run.Record = rec
 	if lacks != "" {
 		failed = c.applicable()
 	}
@@ -118,14 +119,14 @@ func (w *World) record(ctx context.Context, subject play.Subject, script *scenar
 	if failed == nil {
 		failed = c.play(ctx)
 	}
-	c.End()
+	c.run.End()
 	ours := labFailure(ctx, failed)
 	c.stopClients()
 	if failed == nil {
 		failed = c.earlyEnd()
 	}
 	if failed == nil {
-		failed = c.ReadData(ctx)
+		failed = c.run.ReadData(ctx)
 		ours = labFailure(ctx, failed)
 	}
 	end, failed := c.ending(ctx, failed, ours)
@@ -141,10 +142,10 @@ func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients 
 	c := &cell{world: w, subject: subject, dir: dir, prefix: w.newPrefix(), stage: newStage(w), peers: make(map[string]*peer)}
 	c.memory = w.newMemory()
 	c.own = w.isolate(subject)
-	c.keys, c.store = w.newKeys(c.prefix), w.newStore(c.prefix, c.own != nil)
-	c.Cell = play.NewCell(script, subject.Traits, clients, c.prefix, c.store.prefix+"counter")
-	c.Cell.Stage, c.Cell.Store, c.Cell.Wait = c.stage, c.store, w.cfg.Wait
-	for _, client := range c.Clients {
+	c.keys, c.store = w.ledger.NewKeys(c.prefix), w.newStore(c.prefix, c.own != nil)
+	c.run = play.NewCell(script, subject.Traits, clients, c.prefix, c.store.prefix+"counter")
+	c.run.Stage, c.run.Store, c.run.Wait = c.stage, c.store, w.cfg.Wait
+	for _, client := range c.run.Clients {
 		p := newPeer(c, client)
 		client.Process, c.peers[client.Name] = p, p
 	}
@@ -152,7 +153,7 @@ func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients 
 }
 
 // limit is what the cell may take.
-func (c *cell) limit() time.Duration { return c.world.cfg.CellTimeout + c.Script.Waits() }
+func (c *cell) limit() time.Duration { return c.world.cfg.CellTimeout + c.run.Script.Waits() }
 
 // awaitTurn waits for the right to start processes. The wait does not count as time of the cell.
 func (w *World) awaitTurn(ctx context.Context) error {
@@ -179,12 +180,12 @@ func (c *cell) play(ctx context.Context) error {
 	if c.storm != nil {
 		return c.storm.run(ctx)
 	}
-	return c.Play(ctx)
+	return c.run.Play(ctx)
 }
 
 // earlyEnd is a client's failure that stopClients has found.
 func (c *cell) earlyEnd() error {
-	for _, client := range c.Clients {
+	for _, client := range c.run.Clients {
 		if p := c.peers[client.Name]; p.early != nil {
 			return p.early
 		}
@@ -194,7 +195,7 @@ func (c *cell) earlyEnd() error {
 
 // applicable ends a script whose needs the lock or the server does not meet.
 func (c *cell) applicable() error {
-	if lacks := c.world.lacks(c.Script, c.Traits); lacks != "" {
+	if lacks := c.world.lacks(c.run.Script, c.run.Traits); lacks != "" {
 		return play.Lacking("%s", lacks)
 	}
 	return nil
@@ -205,8 +206,8 @@ func (c *cell) seen(e history.Event) {
 	if e.Kind == history.KindCommand && !c.admit(c.peers[history.ProcessOf(e.Client)]) {
 		return
 	}
-	c.Witness(e)
-	if c.storm != nil && !c.Over() && c.takes(e) {
+	c.run.Witness(e)
+	if c.storm != nil && !c.run.Over() && c.takes(e) {
 		p := c.peers[history.ProcessOf(e.Client)]
 		p.took.Store(int64(e.At))
 		p.taker.Store(&e.Client)
@@ -217,7 +218,7 @@ func (c *cell) seen(e history.Event) {
 // takes says whether a command has set the lock to another value.
 func (c *cell) takes(e history.Event) bool {
 	return e.Kind == history.KindCommand && slices.ContainsFunc(e.Command().Changes, func(ch history.Change) bool {
-		return ch.Key == c.LockKey && ch.After.Type != "" && ch.After.Value != ch.Before.Value
+		return ch.Key == c.run.LockKey && ch.After.Type != "" && ch.After.Value != ch.Before.Value
 	})
 }
 
@@ -237,17 +238,17 @@ func (c *cell) startStage(ctx context.Context) (err error) {
 	if err := c.startResource(ctx); err != nil {
 		return err
 	}
-	if err := c.Lay(ctx); err != nil {
+	if err := c.run.Lay(ctx); err != nil {
 		return err
 	}
 	if err := c.startServers(ctx); err != nil {
 		return err
 	}
-	if c.resourceTap, err = c.newTap(ctx, "resource", c.store.at.Addr, c.IsData, c.store.keys, true); err != nil {
+	if c.resourceTap, err = c.newTap(ctx, "resource", c.store.at.Addr, c.run.IsData, c.store.keys, true); err != nil {
 		return err
 	}
 	if c.store.keys != nil {
-		if err := c.resourceTap.Adopt(c.store.keys.all()); err != nil {
+		if err := c.resourceTap.Adopt(c.store.keys.All()); err != nil {
 			return err
 		}
 	}
@@ -255,8 +256,8 @@ func (c *cell) startStage(ctx context.Context) (err error) {
 	return nil
 }
 
-func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key string) bool, keys *keys, resource bool) (*tap.Tap, error) {
-	breakpoints := &c.breakpoints
+func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key string) bool, keys *ledger.Keys, resource bool) (*tap.Tap, error) {
+	breakpoints := &c.stage.breakpoints
 	if resource {
 		breakpoints = nil
 	}
@@ -267,26 +268,26 @@ func (c *cell) newTap(ctx context.Context, name, upstream string, watch func(key
 		Limits:      resp.Limits{Bulk: maxArgument, Message: 2 * maxArgument, Held: c.memory.held},
 		Queue:       maxQueue,
 		StateProbes: !c.world.cfg.NoStateProbes,
-		Since:       c.Now,
+		Since:       c.stage.Now,
 		Record:      c.seen,
-		Current:     func(name string) (history.Op, int64) { return c.Handle(name).Current(resource) },
+		Current:     func(name string) (history.Op, int64) { return c.run.Handle(name).Current(resource) },
 	}
 	if !resource {
 		record := cfg.Record
-		cfg.Record = func(e history.Event) { c.LockKeys.Rename(e, record) }
+		cfg.Record = func(e history.Event) { c.run.LockKeys.Rename(e, record) }
 	}
 	if s := c.serverCalled(name); s != nil && s.tag != "" {
 		s.retag(&cfg)
 	}
-	cfg.Asking = c.world.cfg.Server == Cluster && !resource
+	cfg.Asking = c.world.kind.Slots && !resource
 	if ensemble, is := c.ensemble(); is && !resource {
 		cfg.Members = ensemble.Serving
 	}
 	if !resource {
-		cfg.Locks, cfg.Opaque = c.lockNodes(), c.world.opaque() != ""
+		cfg.Locks, cfg.Opaque = c.lockNodes(), c.world.kind.Unread()
 	}
 	if keys != nil {
-		keys.confine(&cfg, c.limit())
+		keys.Confine(&cfg, c.limit())
 	}
 	t, err := tap.New(ctx, cfg)
 	if err != nil {
@@ -334,19 +335,19 @@ func (l *link) close() error {
 
 // startClients starts all clients of the script concurrently.
 func (c *cell) startClients(ctx context.Context) error {
-	names := c.Script.Clients
+	names := c.run.Script.Clients
 	errs := atOnce(len(names), func(i int) error { return c.peers[names[i]].begin(ctx) })
 	if err := errors.Join(errs...); err != nil {
 		return firstEnding(errs, err)
 	}
-	if !c.Traits.Known {
-		c.Traits = play.TraitsOf(c.peers[names[0]].hello, nil)
-		c.world.serves(&c.Traits)
-		c.Traits.NoClock = c.peers[names[0]].noClock
+	if !c.run.Traits.Known {
+		c.run.Traits = play.TraitsOf(c.peers[names[0]].hello, nil)
+		c.world.serves(&c.run.Traits)
+		c.run.Traits.NoClock = c.peers[names[0]].noClock
 	}
-	for _, client := range c.Clients {
+	for _, client := range c.run.Clients {
 		if slices.Contains(names, client.Name) {
-			c.Opened(client)
+			c.run.Opened(client)
 		}
 	}
 	return nil
@@ -385,7 +386,7 @@ func (c *cell) close() error {
 		errs = append(errs, c.store.clear())
 	}
 	errs = append(errs, c.stopServers(), c.own.close())
-	c.keys.delete()
+	c.keys.Delete()
 	c.memory.free()
 	return errors.Join(errs...)
 }

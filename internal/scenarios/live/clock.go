@@ -8,8 +8,8 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// wantsClock says whether the client's clock may have to be set from outside: it is not the lab's, and the cell sets clocks.
-func (p *peer) wantsClock() bool { return p.foreign() && p.cell.setsClocks() }
+// WantsClock says whether the client's clock may have to be set from outside: it is not the lab's, and the cell sets clocks.
+func (p *peer) WantsClock() bool { return p.foreign() && p.cell.setsClocks() }
 
 // setsClocks says whether clients' clocks are among the faults of the cell, or of those that a greeting is for.
 func (c *cell) setsClocks() bool {
@@ -19,19 +19,19 @@ func (c *cell) setsClocks() bool {
 	if c.storm != nil {
 		return slices.Contains(c.storm.Plan.Faults, faults.Skew)
 	}
-	return slices.ContainsFunc(c.Script.Steps, func(s scenarios.Step) bool { return s.Verb == scenarios.VerbClock })
+	return slices.ContainsFunc(c.run.Script.Steps, func(s scenarios.Step) bool { return s.Verb == scenarios.VerbClock })
 }
 
 // reachClock finds out whether the clock of a client that cannot set it itself can be set from outside, and sets it right: the process may have
 // served another cell.
 func (p *peer) reachClock() error {
-	if p.clock == nil || slices.Contains(p.hello.Verbs, protocol.Skew) {
+	if p.worker.Clock == nil || slices.Contains(p.hello.Verbs, protocol.Skew) {
 		return nil
 	}
-	if p.noClock = p.clock.Reached(p.proc.PID()); p.noClock != "" {
+	if p.noClock = p.worker.Clock.Reached(p.worker.Proc.PID()); p.noClock != "" {
 		return nil
 	}
 	p.outside = true
 	p.hello.Verbs = append(slices.Clone(p.hello.Verbs), protocol.Skew)
-	return p.clock.Set(0, 1)
+	return p.worker.Clock.Set(0, 1)
 }

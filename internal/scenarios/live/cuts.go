@@ -35,7 +35,7 @@ func (p *peer) startRelays() error {
 				return err
 			}
 		}
-		l.address()
+		l.address(p.cell.world.kind.Scheme)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (p *peer) send(req protocol.Request) (<-chan protocol.Message, error) {
 		}
 		p.cuts.mu.Unlock()
 	}
-	return p.conn.Send(req)
+	return p.worker.Conn.Send(req)
 }
 
 // cut takes in an answer. A cancel that was taken ends the connections of its operation's handle, and new ones until the operation is answered.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/faults/network"
+	"github.com/locklab/locklab/internal/scenarios/live/clients"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker/protocol"
 )
@@ -22,7 +23,7 @@ func TestReconnectFindsConnectionsEnded(t *testing.T) {
 	conn := protocol.NewConn(in, out, func(protocol.Message) {})
 	t.Cleanup(func() { answers.Close(); require.NoError(t, conn.Close()) })
 	one := &play.Handle{}
-	p := &peer{client: &play.Client{Handles: []*play.Handle{one}}, links: map[*play.Handle]*links{one: {}}, worker: &worker{conn: conn}}
+	p := &peer{client: &play.Client{Handles: []*play.Handle{one}}, links: map[*play.Handle]*links{one: {}}, worker: &clients.Worker{Conn: conn}}
 	p.hello.LabCuts = true
 
 	ends := map[string]net.Conn{}

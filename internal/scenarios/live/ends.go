@@ -46,7 +46,7 @@ func (s *lockServer) open(t *tap.Tap, addr string) (all []connEnd) {
 	if s.cell.storm != nil {
 		return nil
 	}
-	for _, client := range s.cell.Clients {
+	for _, client := range s.cell.run.Clients {
 		if client.Crashed() {
 			continue
 		}

@@ -4,38 +4,27 @@ import (
 	"context"
 	"slices"
 
+	"github.com/locklab/locklab/internal/scenarios/live/service"
+
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
 
-// ownEnsemble starts an ensemble. The cells without a fault of a server share one; to start it takes longer than most cells.
-func (w *World) ownEnsemble(ctx context.Context) (*spare, error) {
-	log, err := w.spares.nextLog(w.cfg.Dir)
-	if err != nil {
-		return nil, err
-	}
-	e, err := server.StartEnsemble(ctx, w.guard, w.replicas, log)
-	if err != nil {
-		return nil, err // e is a nil pointer, and as a Server would not be nil
-	}
-	return &spare{Server: e}, nil // each of its servers has a log
-}
-
 // ensemble is the ensemble of the cell's locks, if the lock server is one.
-func (c *cell) ensemble() (*server.Ensemble, bool) {
-	if len(c.servers) == 0 {
+func (c *cell) ensemble() (*zookeeper.Ensemble, bool) {
+	if len(c.stage.servers) == 0 {
 		return nil, false
 	}
-	e, is := c.servers[0].Server.(*server.Ensemble)
+	e, is := c.stage.servers[0].Server.(*zookeeper.Ensemble)
 	return e, is
 }
 
 // meetEnsemble has one tap before the servers of the ensemble: their states are the same, and one request at a time passes.
 func (s *lockServer) meetEnsemble(ctx context.Context) (err error) {
-	if s.tap, err = s.cell.newTap(ctx, s.name, s.Addr(), s.cell.IsLock, s.cell.keys, false); err != nil {
+	if s.tap, err = s.cell.newTap(ctx, s.name, s.Addr(), s.cell.run.IsLock, s.cell.keys, false); err != nil {
 		return err
 	}
 	names := scenarios.ServerNames(len(s.ensemble.Members(ctx)))
@@ -67,10 +56,7 @@ func (m *member) State(ctx context.Context, key string) (history.State, error) {
 }
 
 // Save is for servers that can lose what they have acknowledged.
-func (m *member) Save(context.Context) error { return play.NotApplicable(keepsAll) }
-
-// keepsAll is why an ensemble does not come back without its last writes.
-const keepsAll = "an ensemble elects by itself, and only who has all that was acknowledged"
+func (m *member) Save(context.Context) error { return play.NotApplicable(service.KeepsAll) }
 
 // Cause causes a fault of a server of the ensemble while no request is in flight.
 func (m *member) Cause(ctx context.Context, f play.ServerFault) (string, error) {
@@ -110,25 +96,4 @@ func faultsServers(script *scenarios.Script) bool {
 		fault, _ := step.Fault()
 		return fault.Kind.Changes()
 	})
-}
-
-// lacksWithEnsemble says which fault of a server in a script an ensemble does not have, or "".
-func lacksWithEnsemble(script *scenarios.Script) string {
-	for _, step := range script.Steps {
-		fault, _ := step.Fault()
-		switch fault.Kind {
-		case faults.ClockJump, faults.Operator:
-			return "the lab changes neither the clock nor the nodes of a ZooKeeper"
-		case faults.Restart, faults.Down:
-			if len(step.Servers) == 0 {
-				return "the lab neither stops nor empties all servers of an ensemble: see ensemble-without-quorum"
-			}
-		case faults.FailOver, faults.TakeOver, faults.SplitBrain:
-			return keepsAll
-		}
-		if fault.Kind.Changes() && fault.Kind != faults.Isolated && script.Lease < leastLease {
-			return "an election takes too long for so short a lease"
-		}
-	}
-	return ""
 }

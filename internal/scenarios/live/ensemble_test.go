@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/live"
 )
@@ -15,7 +15,7 @@ import (
 // TestEnsemble: a script addresses the servers of an ensemble, and a session lasts from one to the next.
 func TestEnsemble(t *testing.T) {
 	needs.Long(t, "three ZooKeepers")
-	needs.Found(t, "zookeeper", server.FindZooKeeper)
+	needs.Found(t, "zookeeper", zookeeper.Find)
 	s := openStage(t, func(cfg *live.Config) { cfg.Server = live.Ensemble })
 	cell, events := s.playScript(t, script(t, "ensemble", `
 		lease 60s

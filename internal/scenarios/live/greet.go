@@ -35,7 +35,7 @@ func (w *World) Greet(ctx context.Context, subject play.Subject) (_ play.Subject
 	}
 	w.serves(&subject.Traits)
 	c := w.newCell(subject, script, script.Clients, dir)
-	c.Record, c.greets = play.NewRecorder(c.Now), true
+	c.run.Record, c.greets = play.NewRecorder(c.stage.Now), true
 	bound := min(w.cfg.CellTimeout, greetTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("it had %v", bound))
 	defer cancel()
@@ -51,7 +51,7 @@ func (w *World) Greet(ctx context.Context, subject play.Subject) (_ play.Subject
 	if failed == nil {
 		failed = p.tellKeys(ctx)
 	}
-	c.End()
+	c.run.End()
 	c.stopClients()
 	if err := errors.Join(asClientError(failed), c.close()); err != nil {
 		return subject, err

@@ -1,12 +1,12 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
+
+	"github.com/locklab/locklab/internal/scenarios/live/service"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
@@ -14,7 +14,6 @@ import (
 	"github.com/locklab/locklab/internal/faults/tap"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker/protocol"
-	"github.com/locklab/locklab/scenarios"
 )
 
 // member is a process of a group, behind a tap of its own. In the history the primary has the name of the group.
@@ -30,28 +29,20 @@ type member struct {
 // startResource starts the server of the data. It is no group, since clients are told where it is. Then the first group of a cell shows that this
 // machine can have one.
 func (w *World) startResource(ctx context.Context) (err error) {
-	if !IsGroup(w.cfg.Server) {
-		w.resource, err = w.ownServer(ctx, w.host, 0)
+	if w.kind.GroupAddr == nil {
+		w.resource, err = w.ownServer(ctx, w.machine.Host, 0)
 		return err
 	}
-	first, err := w.ownServer(ctx, nil, 0)
+	first, err := w.ownLockServer(ctx)
 	if err != nil {
 		return err
 	}
 	w.first = first.Describe()
-	if err = w.spares.putBack(first); err != nil {
+	if err = w.spares.PutBack(first); err != nil {
 		return err
 	}
-	log, err := w.spares.nextLog(w.cfg.Dir)
-	if err != nil {
-		return err
-	}
-	s, err := server.StartRedis(ctx, w.guard, server.Options{Log: log})
-	if err != nil {
-		return err
-	}
-	w.resource = &spare{s, log}
-	return nil
+	w.resource, err = w.start(ctx, service.Of(RedisServer, false), w.machine, 0)
+	return err
 }
 
 // meetGroup has a tap before each process of the group.
@@ -63,7 +54,7 @@ func (s *lockServer) meetGroup(ctx context.Context) error {
 		s.members = append(s.members, &member{Member: m, what: fmt.Sprintf("sentinel-%d", i+1), guide: true})
 	}
 	for i, m := range s.members {
-		watch := s.cell.IsLock
+		watch := s.cell.run.IsLock
 		if m.guide {
 			watch = nil
 		}
@@ -96,7 +87,7 @@ func (s *lockServer) rename() {
 // separate parts the primary and some clients from all others. Links to the other side refuse: what a client sends there would only wait.
 func (s *lockServer) separate(ctx context.Context, without []string) error {
 	old := s.Addr()
-	for _, client := range s.cell.Clients {
+	for _, client := range s.cell.run.Clients {
 		if client.Crashed() {
 			continue
 		}
@@ -115,7 +106,7 @@ func (s *lockServer) separate(ctx context.Context, without []string) error {
 
 // join ends what separate has begun.
 func (s *lockServer) join(ctx context.Context) error {
-	for _, client := range s.cell.Clients {
+	for _, client := range s.cell.run.Clients {
 		links := slices.DeleteFunc(s.cell.peers[client.Name].linksTo([]string{s.name}), func(l *lockLink) bool { return l.apart == nil })
 		_, err := atLinks(links, func(l *lockLink) (string, error) {
 			apart := l.apart
@@ -173,73 +164,18 @@ func (e end) listen(handle string) (string, error) {
 
 // address is the address of a server as a client gets it, with the client's links to it.
 func (s *lockServer) address(links []*lockLink) string {
+	kind := s.cell.world.kind
 	if s.group == nil {
-		return s.scheme() + links[0].Addr()
+		return kind.Scheme + links[0].Addr()
 	}
-	if s.cell.world.cfg.Server == Cluster {
-		addr := protocol.ClusterAddr{Tag: cmp.Or(s.tag, server.ClusterTag)}
-		for _, l := range links {
-			addr.Nodes = append(addr.Nodes, protocol.Link{Announced: l.member.Announced, Addr: l.Addr()})
-		}
-		return addr.String()
-	}
-	addr := protocol.SentinelAddr{Name: server.GroupName}
+	var nodes, guides []protocol.Link
 	for _, l := range links {
 		link := protocol.Link{Announced: l.member.Announced, Addr: l.Addr()}
 		if l.member.guide {
-			addr.Sentinels = append(addr.Sentinels, link)
+			guides = append(guides, link)
 		} else {
-			addr.Nodes = append(addr.Nodes, link)
+			nodes = append(nodes, link)
 		}
 	}
-	return addr.String()
-}
-
-// leastLease is the shortest lease with which a failover by Sentinels, which takes about five seconds, leaves time for the rest of a script.
-const leastLease = 20 * time.Second
-
-// lacksWithSentinels says what a script needs that a primary with Sentinels, or a lock there, does not have, or "".
-func lacksWithSentinels(script *scenarios.Script, traits play.Traits) string {
-	switch {
-	case !traits.Known:
-		return "a program that is not the lab's cannot be told which of its links leads to the server that a Sentinel names"
-	case traits.Servers > 1:
-		return "the lock is on several servers, and Sentinels watch one with its replicas"
-	}
-	for _, step := range script.Steps {
-		switch step.Verb {
-		case scenarios.VerbGoesDown:
-			return "when a primary goes down the Sentinels fail over"
-		case scenarios.VerbRestartSaved, scenarios.VerbTakeOver, scenarios.VerbSplit:
-			if script.Lease < leastLease {
-				return "a failover by Sentinels takes too long for so short a lease"
-			}
-		}
-	}
-	return traits.Lack(script, nil)
-}
-
-// lacksOnCluster says what a script needs that a cluster, or a lock there, does not have, or "".
-func lacksOnCluster(script *scenarios.Script, traits play.Traits) string {
-	switch {
-	case !traits.Known:
-		return "a program that is not the lab's cannot be told which of its links leads to the node that a cluster names"
-	case traits.Servers > 1 && !traits.Library.Masters:
-		return "the lock is on several servers, and all of its keys in a cluster would have the same names"
-	case traits.Library.Masters && script.Servers != 0 && script.Servers != traits.Servers:
-		return "the lab's cluster has three primaries"
-	case traits.Replicas:
-		return play.NeedsReplicas
-	}
-	for _, step := range script.Steps {
-		switch {
-		case step.Verb == scenarios.VerbGoesDown:
-			return "the lab stops no node of a cluster for a while"
-		case step.Verb == scenarios.VerbRestart && script.Lease < leastLease:
-			return "a primary of a cluster refuses writes for two seconds after its restart, too long for so short a lease"
-		case step.Verb == scenarios.VerbRestartSaved && script.Lease < leastLease:
-			return "that a replica in a cluster takes over takes too long for so short a lease"
-		}
-	}
-	return traits.Lack(script, play.Limits{faults.Replicas: play.NeedsReplicas})
+	return kind.GroupAddr(s.tag, nodes, guides)
 }

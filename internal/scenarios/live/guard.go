@@ -2,27 +2,26 @@ package live
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/locklab/locklab/internal/faults/network"
 	"github.com/locklab/locklab/internal/faults/process"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
+	"github.com/locklab/locklab/internal/scenarios/live/ledger"
 )
 
 // The guard's kinds of undo, for foreign servers.
 const (
 	undoProxies = "proxies" // an address and a prefix
-	undoKeys    = "keys"    // a sealed endpoint, then quoted keys
 	undoStop    = "stop"    // a quoted shell command that starts a server, and its sealed endpoint
 	undoNodes   = "nodes"   // the address of a ZooKeeper, and the node below which all others are
 )
 
 // GuardMain is the main function of the command in Config.Guard. It returns when its input has ended and the run is cleaned up.
 func GuardMain(stdin io.Reader, stdout io.Writer) error {
-	return process.GuardMain(stdin, stdout, map[string]process.Undo{undoProxies: removeProxies, undoStop: startServer, undoKeys: deleteKeys, undoNodes: removeNodes})
+	return process.GuardMain(stdin, stdout, map[string]process.Undo{undoProxies: removeProxies, undoStop: startServer, ledger.Undo: ledger.DeleteLeft, undoNodes: removeNodes})
 }
 
 func removeProxies(ctx context.Context, what []string) (found bool, err error) {
@@ -37,25 +36,10 @@ func removeProxies(ctx context.Context, what []string) (found bool, err error) {
 	return found, nil
 }
 
-func deleteKeys(ctx context.Context, what []string) (found bool, err error) {
-	at, err := server.Unseal(what[0])
-	if err != nil {
-		return false, err
-	}
-	keys := make([]string, len(what)-1)
-	for i, quoted := range what[1:] {
-		if keys[i], err = strconv.Unquote(quoted); err != nil {
-			return false, fmt.Errorf("%q: %w", quoted, err)
-		}
-	}
-	deleted, err := server.DeleteKeys(ctx, at, keys)
-	return deleted > 0, err
-}
-
 func removeNodes(ctx context.Context, what []string) (found bool, err error) {
 	for _, one := range what {
 		addr, root, _ := strings.Cut(one, " ")
-		removed, err := server.RemoveTree(ctx, addr, root)
+		removed, err := zookeeper.RemoveTree(ctx, addr, root)
 		if err != nil {
 			return false, err
 		}
@@ -71,5 +55,5 @@ func OutsideMain(stdin io.Reader, stdout io.Writer, command string) error {
 
 // HostMain is the main function of the command in Config.Host. It returns when its input has ended.
 func HostMain(stdin io.ReadCloser, stdout io.WriteCloser) error {
-	return server.HostMain(stdin, stdout)
+	return redis.HostMain(stdin, stdout)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
@@ -25,7 +25,7 @@ func TestLocksOfTheLabBesideHostileClients(t *testing.T) {
 	attacks := []string{"flushdb", "flush-by-script", "shutdown", "client-kill", "empty-requests", "no-resp", "connections", "answers-twice"}
 	for _, kind := range []string{live.Embedded, live.RedisServer} {
 		t.Run(kind, func(t *testing.T) {
-			if _, _, err := server.FindRedis(); err != nil && kind == live.RedisServer {
+			if _, _, err := redis.Find(); err != nil && kind == live.RedisServer {
 				t.Skip(err)
 			}
 			t.Parallel()

@@ -35,7 +35,7 @@ func (p *peer) introduce(ctx context.Context) error {
 		return err
 	}
 	if p.foreign() {
-		p.cell.world.pool.count(p.worker)
+		p.cell.world.pool.Count(p.worker)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (p *peer) openAll(ctx context.Context) error {
 // openRequest is the request that opens a lock of the process. Each further lock has links of its own, by which the tap attributes its commands.
 func (p *peer) openRequest(h *play.Handle) protocol.Request {
 	req := protocol.Request{
-		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(p.cell.Script.Lease),
+		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(p.cell.run.Script.Lease),
 		User: protocol.User{Object: history.ObjectOf(h.Name), Thread: history.ThreadOf(h.Name)},
 	}
 	if h != p.client.Handles[0] || p.hello.LabCuts {

@@ -8,8 +8,11 @@ import (
 	"os"
 	"time"
 
+	"github.com/locklab/locklab/internal/scenarios/live/service"
+
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
@@ -22,7 +25,7 @@ const maxMemory = 768 << 20
 // known commands; their cells share servers, one after another, which saves the starts.
 type isolation struct {
 	world *World
-	host  *server.Host // of embedded servers; nil before the first, and for redis-server
+	host  *redis.Host // of embedded servers; nil before the first, and for redis-server
 }
 
 // isolate gives the cell of a foreign client servers of its own.
@@ -35,19 +38,19 @@ func (w *World) isolate(subject play.Subject) *isolation {
 
 // open starts the process of the cell's embedded servers.
 func (i *isolation) open() (err error) {
-	if i != nil && i.world.embeds() {
-		i.host, err = server.StartHost(i.world.guard, i.world.cfg.Host, maxMemory)
+	if i != nil && i.world.kind.Embeds {
+		i.host, err = redis.StartHost(i.world.guard, i.world.cfg.Host, maxMemory)
 	}
 	return err
 }
 
 // start starts a server. Nobody uses it again.
-func (i *isolation) start(ctx context.Context, log string) (*spare, error) {
+func (i *isolation) start(ctx context.Context, log string) (*service.Spare, error) {
 	s, err := i.world.ownServer(ctx, i.host, maxMemory)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.linkLog(log); err != nil {
+	if err := s.LinkLog(log); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -69,7 +72,7 @@ func (i *isolation) close() error {
 func (c *cell) mind(ctx context.Context, name string, s server.Server) {
 	if answerer, ok := s.(server.Answerer); ok && s != c.world.keeper {
 		for _, ask := range answerer.Questions() {
-			go c.late.attend(ctx, ask)
+			go c.stage.late.Attend(ctx, ask)
 		}
 	}
 	mortal, ok := s.(server.Mortal)

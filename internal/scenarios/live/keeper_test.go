@@ -15,7 +15,8 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/faults/jute"
 	"github.com/locklab/locklab/internal/faults/process"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/address"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
@@ -26,14 +27,14 @@ import (
 func TestKeeperAtAnAddress(t *testing.T) {
 	needs.Long(t, "a ZooKeeper, and the lab beside it")
 	t.Parallel()
-	needs.Found(t, "zookeeper", server.FindZooKeeper)
+	needs.Found(t, "zookeeper", zookeeper.Find)
 	guard, err := process.StartGuard(as("guard"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, guard.Close()) }()
-	keeper, err := server.StartZooKeeper(t.Context(), guard, filepath.Join(t.TempDir(), "log"))
+	keeper, err := zookeeper.Start(t.Context(), guard, filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, keeper.Close()) }()
-	require.NoError(t, server.MakeNodes(t.Context(), keeper.Addr(), []string{"/somebody"}))
+	require.NoError(t, zookeeper.MakeNodes(t.Context(), keeper.Addr(), []string{"/somebody"}))
 	nodes := func() []string {
 		c, err := jute.Dial(t.Context(), keeper.Addr(), time.Second)
 		require.NoError(t, err)
@@ -49,7 +50,7 @@ func TestKeeperAtAnAddress(t *testing.T) {
 	scripts, err := scenarios.Builtin()
 	require.NoError(t, err)
 	w, err := live.Open(t.Context(), live.Config{
-		Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Host: as("host"), Server: server.KeeperScheme + keeper.Addr(), CellTimeout: time.Minute,
+		Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Host: as("host"), Server: address.ZooKeeperScheme + keeper.Addr(), CellTimeout: time.Minute,
 	})
 	require.NoError(t, err)
 	assert.Regexp(t, `^ZooKeeper \d\S* at 127`, w.ServerVersion())

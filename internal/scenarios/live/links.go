@@ -34,8 +34,8 @@ type lockLink struct {
 // connect makes the links of a handle. With an error it returns those made before.
 func (c *cell) connect(ctx context.Context, handle string) (*links, error) {
 	l := &links{}
-	for _, s := range c.servers {
-		for _, e := range s.ends(len(c.servers) > 1) {
+	for _, s := range c.stage.servers {
+		for _, e := range s.ends(len(c.stage.servers) > 1) {
 			addr, err := e.listen(handle)
 			link, err := c.linkTo(ctx, e.tap, addr, err, handle, e.what)
 			if err != nil {
@@ -44,17 +44,17 @@ func (c *cell) connect(ctx context.Context, handle string) (*links, error) {
 			l.servers = append(l.servers, &lockLink{link: link, server: s, member: e.member})
 		}
 	}
-	l.address()
+	l.address(c.world.kind.Scheme)
 	var err error
 	l.resource, err = c.link(ctx, c.resourceTap, handle, "resource")
 	return l, err
 }
 
 // address notes the addresses by which the client knows its servers.
-func (l *links) address() {
+func (l *links) address(scheme string) {
 	for _, one := range l.servers {
 		if one.server.ensemble != nil {
-			one.at = one.server.scheme() + one.Addr()
+			one.at = scheme + one.Addr()
 			continue
 		}
 		one.at = one.server.address(slices.DeleteFunc(slices.Clone(l.servers), func(other *lockLink) bool { return other.server != one.server }))
@@ -133,7 +133,7 @@ func atLinks(links []*lockLink, do func(*lockLink) (string, error)) ([]string, e
 func (p *peer) evidence(links []*lockLink, said []string) string {
 	var parts []string
 	for i, l := range links {
-		if part := p.cell.About([]string{l.name()}, said[i]); !slices.Contains(parts, part) {
+		if part := p.cell.run.About([]string{l.name()}, said[i]); !slices.Contains(parts, part) {
 			parts = append(parts, part)
 		}
 	}
@@ -183,7 +183,7 @@ func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) 
 // endsWithholding records that a fault is about to end that keeps replies from the process: they arrive before that has been observed.
 func (p *peer) endsWithholding(kind faults.Kind, how string) {
 	if kind.WithholdsReplies() {
-		p.cell.Fault(kind, p.client.Name, history.PhaseEnding, how)
+		p.cell.run.Fault(kind, p.client.Name, history.PhaseEnding, how)
 	}
 }
 
@@ -209,7 +209,7 @@ func (p *peer) Reconnect(ctx context.Context, names []string) error {
 	faulty := slices.DeleteFunc(p.linksTo(nil), func(l *lockLink) bool { return l.injected == nil && !l.strands() })
 	stays := addrsOf(faulty)
 	addrs := slices.DeleteFunc(addrsOf(p.linksTo(names)), func(at string) bool { return slices.Contains(stays, at) })
-	if p.doomed() || p.paused || len(addrs) == 0 || p.cell.storm != nil && !p.cell.Traits.Can(protocol.Reconnect) { // in a storm nothing depends on it
+	if p.doomed() || p.paused || len(addrs) == 0 || p.cell.storm != nil && !p.cell.run.Traits.Can(protocol.Reconnect) { // in a storm nothing depends on it
 		return nil
 	}
 	req := protocol.Request{Do: protocol.Reconnect}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker/protocol"
 )
@@ -17,17 +17,17 @@ var errKeysOnServers = errors.New("names several keys of a lock on several serve
 func (c *cell) opened(h *play.Handle, answer protocol.Message) error {
 	switch {
 	case len(answer.Keys) == 0:
-	case c.Traits.ZooKeeper || c.Traits.Opaque != "":
+	case c.run.Traits.ZooKeeper || c.run.Traits.Opaque != "":
 		return errors.New("names keys, and its lock server is no Redis")
-	case len(answer.Keys) > 1 && len(c.servers) > 1:
+	case len(answer.Keys) > 1 && len(c.stage.servers) > 1:
 		return errKeysOnServers
 	}
-	return c.NameKeys(h, answer.Keys, answer.Need == protocol.Majority)
+	return c.run.NameKeys(h, answer.Keys, answer.Need == protocol.Majority)
 }
 
 // stateOf reads the state of a lock on the server.
 func (s *lockServer) stateOf(ctx context.Context, lock string) (history.State, error) {
-	set := s.cell.LockKeys.Of(lock)
+	set := s.cell.run.LockKeys.Of(lock)
 	states := make([]history.State, len(set.Keys))
 	for i, key := range set.Keys {
 		var err error
@@ -41,8 +41,8 @@ func (s *lockServer) stateOf(ctx context.Context, lock string) (history.State, e
 // limit has a lock end soon, as an operator does who sets an expiry on its keys.
 func (s *lockServer) limit(ctx context.Context, lock string, by time.Duration) (evidence string, err error) {
 	var limited bool
-	for _, key := range s.cell.LockKeys.Of(lock).Keys {
-		is, err := server.Limit(ctx, s.endpoint(), s.tag+key, by)
+	for _, key := range s.cell.run.LockKeys.Of(lock).Keys {
+		is, err := redis.Limit(ctx, s.endpoint(), s.tag+key, by)
 		if err != nil {
 			return "", wrap("limiting the lock", err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
@@ -20,10 +21,10 @@ func (c *cell) startMasters(ctx context.Context, names []string) error {
 	}
 	for i, name := range names {
 		tag := play.MasterTag(i)
-		c.servers = append(c.servers, &lockServer{Server: whole.(*server.Cluster).Shard(tag), name: name, tag: tag, cell: c, part: func() error { return nil }})
+		c.stage.servers = append(c.stage.servers, &lockServer{Server: whole.(*redis.Cluster).Shard(tag), name: name, tag: tag, cell: c, part: func() error { return nil }})
 	}
-	c.servers[len(names)-1].part = part // it is called last
-	for _, s := range c.servers {
+	c.stage.servers[len(names)-1].part = part // it is called last
+	for _, s := range c.stage.servers {
 		c.mind(ctx, s.name, s.Server)
 		s.group = s.Server.(server.Group)
 		if err := s.meetGroup(ctx); err != nil {
@@ -35,11 +36,11 @@ func (c *cell) startMasters(ctx context.Context, names []string) error {
 
 // serverCalled is the lock server of that name, or nil.
 func (c *cell) serverCalled(name string) *lockServer {
-	i := slices.IndexFunc(c.servers, func(s *lockServer) bool { return s.name == name })
+	i := slices.IndexFunc(c.stage.servers, func(s *lockServer) bool { return s.name == name })
 	if i < 0 {
 		return nil
 	}
-	return c.servers[i]
+	return c.stage.servers[i]
 }
 
 // retag has a tap watch the keys with the tag. In the history a lock has one name, whichever of its keys a command names.

@@ -85,7 +85,7 @@ func (c *cell) mostHistory() int64 {
 // admit counts a command or a notice of a client, and ends the cell if its history has become too large to take it.
 func (c *cell) admit(of *peer) bool {
 	of.recorded.Add(1)
-	if !c.memory.room(c.Record.Size(), c.mostHistory(), c.storm == nil) {
+	if !c.memory.room(c.run.Record.Size(), c.mostHistory(), c.storm == nil) {
 		c.fill()
 		return false
 	}
@@ -101,12 +101,12 @@ func (c *cell) fill() {
 
 // overflow is how a cell with a full history ends.
 func (c *cell) overflow() error {
-	busiest := c.peers[c.Clients[0].Name]
+	busiest := c.peers[c.run.Clients[0].Name]
 	for _, p := range c.peers {
 		if p.recorded.Load() > busiest.recorded.Load() {
 			busiest = p
 		}
 	}
-	return play.Undecided("the history is full (%d MiB): client %s sent %d commands and notices", c.Record.Size()>>20, busiest.client.Name,
+	return play.Undecided("the history is full (%d MiB): client %s sent %d commands and notices", c.run.Record.Size()>>20, busiest.client.Name,
 		busiest.recorded.Load())
 }

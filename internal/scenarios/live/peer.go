@@ -13,6 +13,8 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/scenarios/live/clients"
+	"github.com/locklab/locklab/internal/scenarios/live/stalls"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/internal/worker/protocol"
@@ -24,14 +26,14 @@ const MainHandle = "lock"
 // exitTime is how long a client may take to exit by itself before it is killed.
 const exitTime = 2 * time.Second
 
-// peer is a client's operating system process with the links of its handles. It belongs to the client's goroutine, except that heard runs
+// peer is a client's operating system process with the links of its handles. It belongs to the client's goroutine, except that Heard runs
 // in the reader of the process's output.
 type peer struct {
 	client *play.Client
 	cell   *cell
 	links  map[*play.Handle]*links
 
-	*worker // nil before start, and after putBack
+	worker  *clients.Worker // nil before start, and after putBack
 	hello   protocol.Hello
 	outside bool   // its clock is set from outside
 	noClock string // why it cannot be set
@@ -86,7 +88,7 @@ func (p *peer) start(ctx context.Context) error {
 			return err
 		}
 	}
-	w, err := p.cell.world.pool.take(p.argv(), p)
+	w, err := p.cell.world.pool.Take(p.argv(), p)
 	if err != nil {
 		return p.notStarted(err)
 	}
@@ -117,17 +119,17 @@ func (p *peer) argv() []string {
 	return p.cell.world.cfg.Worker
 }
 
-// stderrPath is where the process's standard error is kept.
-func (p *peer) stderrPath() string { return filepath.Join(p.cell.dir, p.client.Name+".stderr") }
+// StderrPath is where the process's standard error is kept.
+func (p *peer) StderrPath() string { return filepath.Join(p.cell.dir, p.client.Name+".stderr") }
 
 // watch waits for the end of the process's output. An end without an order ends its holds, and the cell.
 func (p *peer) watch() {
 	select {
-	case <-p.conn.Done():
+	case <-p.worker.Conn.Done():
 	case <-p.parted:
 		return
 	}
-	if p.doomed() || p.cell.Over() {
+	if p.doomed() || p.cell.run.Over() {
 		return
 	}
 	why := p.gone()
@@ -148,7 +150,7 @@ func (p *peer) handle(h *play.Handle) string {
 
 // ask sends a request that is no operation of the history and waits for its answer.
 func (p *peer) ask(ctx context.Context, req protocol.Request) (protocol.Message, error) {
-	req.ID = p.cell.NextID()
+	req.ID = p.cell.run.NextID()
 	reply, err := p.send(req)
 	if err != nil {
 		return protocol.Message{}, p.gone()
@@ -171,31 +173,31 @@ func (p *peer) ask(ctx context.Context, req protocol.Request) (protocol.Message,
 func (p *peer) gone() error { return play.Undecided("%s", p.departure()) }
 
 func (p *peer) departure() string {
-	how := p.conn.Err()
+	how := p.worker.Conn.Err()
 	if how == nil || errors.Is(how, protocol.ErrGone) {
 		how = p.fate()
 	}
-	return fmt.Sprintf("%s: %v%s", p.client.Name, how, p.stderr)
+	return fmt.Sprintf("%s: %v%s", p.client.Name, how, p.worker.Stderr)
 }
 
 // fate is how the process ended. Its output ends a little earlier, and its standard error a little later.
 func (p *peer) fate() error {
 	patience := time.After(exitTime)
 	select {
-	case <-p.proc.Done():
+	case <-p.worker.Proc.Done():
 	case <-patience:
-		return errors.New("client has closed its standard output, and is " + p.proc.State())
+		return errors.New("client has closed its standard output, and is " + p.worker.Proc.State())
 	}
 	select {
-	case <-p.stderr.done:
+	case <-p.worker.Stderr.Done:
 	case <-patience:
 	}
-	return errors.New("client exited before replying: " + p.proc.State())
+	return errors.New("client exited before replying: " + p.worker.Proc.State())
 }
 
-// heard records the messages of a process in their order, before the script's goroutine acts on them.
-func (p *peer) heard(msg protocol.Message) {
-	defer p.cell.notify()
+// Heard records the messages of a process in their order, before the script's goroutine acts on them.
+func (p *peer) Heard(msg protocol.Message) {
+	defer p.cell.stage.notify()
 	if msg.ID == 0 && !p.cell.admit(p) {
 		return
 	}
@@ -235,8 +237,8 @@ func (p *peer) wasLate(now time.Time, late time.Duration) {
 		p.cell.fill()
 		return
 	}
-	p.cell.late.delayed(now.Sub(due))
-	p.cell.late.add(stall{due, now})
+	p.cell.stage.late.Delayed(now.Sub(due))
+	p.cell.stage.late.Add(stalls.Stall{From: due, To: now})
 }
 
 // named is the named handle; nil: it is one of another cell that the process has served.
@@ -265,20 +267,23 @@ func (p *peer) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), exitTime)
 	defer cancel()
 	healthy := !p.paused && !p.doomed()
-	if healthy && canReset(p.hello) && p.reset(ctx) && (!p.foreign() || p.cell.world.pool.alone(p.worker)) {
+	if healthy && canReset(p.hello) && p.reset(ctx) && (!p.foreign() || p.cell.world.pool.Alone(p.worker)) {
 		close(p.parted)
 		p.watched.Wait()
-		p.ending = p.stderr.next()
-		if p.cell.world.pool.putBack(p.worker) {
+		p.ending = p.worker.Stderr.Next()
+		if p.cell.world.pool.PutBack(p.worker) {
 			p.worker = nil
 			return
 		}
 	} else if healthy {
 		p.early = p.dismiss(ctx)
 	}
-	p.ending = errors.Join(p.ending, p.proc.Kill(context.Background()))
+	p.ending = errors.Join(p.ending, p.worker.Proc.Kill(context.Background()))
 	p.watched.Wait()
 }
+
+// canReset says whether a client with this hello can be used again.
+func canReset(hello protocol.Hello) bool { return slices.Contains(hello.Verbs, protocol.Reset) }
 
 // reset has the process drop all state of this cell, and says whether it did.
 func (p *peer) reset(ctx context.Context) bool {
@@ -295,11 +300,11 @@ func (p *peer) dismiss(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-p.conn.Done():
+	case <-p.worker.Conn.Done():
 	case <-ctx.Done():
 		return nil
 	}
-	if err := p.conn.Err(); !errors.Is(err, protocol.ErrGone) {
+	if err := p.worker.Conn.Err(); !errors.Is(err, protocol.ErrGone) {
 		return play.Undecided("%s: %v", p.client.Name, err)
 	}
 	return nil
@@ -309,7 +314,7 @@ func (p *peer) dismiss(ctx context.Context) error {
 func (p *peer) close() error {
 	errs := []error{p.ending}
 	if p.worker != nil {
-		errs = append(errs, p.conn.Close(), p.stderr.close())
+		errs = append(errs, p.worker.Conn.Close(), p.worker.Stderr.Close())
 	}
 	return errors.Join(append(errs, p.closeLinks())...)
 }
@@ -325,7 +330,7 @@ func (p *peer) Call(op *play.Operation) error {
 	req := protocol.Request{ID: op.ID, Do: verbs[op.Op], Handle: p.handle(op.Handle)}
 	switch op.Op {
 	case history.OpAcquire:
-		req.WithinMS, req.Wait = protocol.MS(op.Within), p.cell.Wait
+		req.WithinMS, req.Wait = protocol.MS(op.Within), p.cell.run.Wait
 	case history.OpWork:
 		order(&req, op.Handle.Data)
 	}
@@ -368,7 +373,7 @@ func (p *peer) TakeIn(ctx context.Context, h *play.Handle) error {
 }
 
 func (p *peer) Pause(ctx context.Context) error {
-	err := p.proc.Pause(ctx)
+	err := p.worker.Proc.Pause(ctx)
 	p.paused = err == nil
 	return err
 }
@@ -378,17 +383,17 @@ func (p *peer) Resume(ctx context.Context) error {
 	p.resumed = time.Now() // before it runs, and can say that it was late
 	p.mu.Unlock()
 	p.endsWithholding(faults.Pause, "SIGCONT")
-	err := p.proc.Resume(ctx)
+	err := p.worker.Proc.Resume(ctx)
 	p.paused = p.paused && err != nil
 	return err
 }
 
-func (p *peer) Kill(ctx context.Context) error { return p.proc.Kill(ctx) }
+func (p *peer) Kill(ctx context.Context) error { return p.worker.Proc.Kill(ctx) }
 
 // SetClock sets the process's clock.
 func (p *peer) SetClock(ctx context.Context, offset time.Duration, rate float64) error {
 	if p.outside {
-		return p.clock.Set(offset, rate)
+		return p.worker.Clock.Set(offset, rate)
 	}
 	if p.noClock != "" {
 		return play.NotApplicable("the clock of %s cannot be set: %s", p.client.Name, p.noClock)

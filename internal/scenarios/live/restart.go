@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/scenarios"
 )
-
-const neverRestarted = "a server at an address is never restarted (--restart-command)"
 
 // prepareRestarts makes sure that restarts of the server at the address can be seen, and starts the Redis of the data that locks protect: a restart must
 // not meet them, as it does not where the lab starts the servers.
@@ -53,23 +51,23 @@ func stopsServers(script *scenarios.Script) bool {
 }
 
 // restartable is the server at the address for a lock server of a cell that may restart it.
-func (s *lockServer) restartable() *server.Restartable {
+func (s *lockServer) restartable() *redis.Restartable {
 	w := s.cell.world
-	return &server.Restartable{
+	return &redis.Restartable{
 		Remote:   w.remote,
 		Run:      w.restart,
-		Keys:     s.keys.all,
+		Keys:     s.keys.All,
 		Expiring: func(keys []string) []string { return s.tap.Expiring(keys) },
-		Up:       func(now server.Identity) { s.cell.before = now },
+		Up:       func(now redis.Identity) { s.cell.before = now },
 	}
 }
 
 // restart runs the user's command. Until the server is started again, the guard would do that, too.
 func (w *World) restart(action string) error {
-	if action == server.ActionStop {
+	if action == redis.ActionStop {
 		sealed, err := w.remote.Endpoint().Seal()
 		if err == nil {
-			err = w.guard.Undo(undoStop, strconv.Quote(actionOf(w.cfg.Restart, server.ActionStart))+" "+sealed)
+			err = w.guard.Undo(undoStop, strconv.Quote(actionOf(w.cfg.Restart, redis.ActionStart))+" "+sealed)
 		}
 		if err != nil {
 			return err
@@ -78,7 +76,7 @@ func (w *World) restart(action string) error {
 	if err := w.guard.Outside(w.cfg.Outside, actionOf(w.cfg.Restart, action)); err != nil {
 		return fmt.Errorf("--restart-command %s: %w", action, err)
 	}
-	if action == server.ActionStart {
+	if action == redis.ActionStart {
 		return w.guard.ForgetUndo(undoStop)
 	}
 	return nil
@@ -97,11 +95,11 @@ func startServer(ctx context.Context, what []string) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	at, err := server.Unseal(strings.TrimPrefix(what[0], quoted+" "))
+	at, err := redis.Unseal(strings.TrimPrefix(what[0], quoted+" "))
 	if err != nil || at.Answers(ctx) {
 		return false, err
 	}
-	if err := server.Start(context.WithoutCancel(ctx), command); err != nil {
+	if err := redis.RunCommand(context.WithoutCancel(ctx), command); err != nil {
 		return false, err
 	}
 	for !at.Answers(ctx) && ctx.Err() == nil {

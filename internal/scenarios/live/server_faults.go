@@ -10,6 +10,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
@@ -102,9 +103,9 @@ func jumpClock(ctx context.Context, s *lockServer, f play.ServerFault) (string, 
 // jump has the clock jump for the cell's keys.
 func (s *lockServer) jump(ctx context.Context, by time.Duration) (moved int, evidence string, err error) {
 	if s.keys == nil {
-		return server.JumpClock(ctx, s.Addr(), 0, by)
+		return redis.JumpClock(ctx, s.Addr(), 0, by)
 	}
-	return server.JumpClockOf(ctx, s.endpoint(), s.tap.Expiring(s.keys.all()), by)
+	return redis.JumpClockOf(ctx, s.endpoint(), s.tap.Expiring(s.keys.All()), by)
 }
 
 func limitLock(ctx context.Context, s *lockServer, f play.ServerFault) (string, error) {
@@ -170,7 +171,7 @@ func migrate(ctx context.Context, s *lockServer, f play.ServerFault) (string, er
 	if err != nil {
 		return "", err
 	}
-	moved, left, err := migrator.Migrate(ctx, func(key string) bool { return !f.LockOnly || s.cell.IsLock(key) })
+	moved, left, err := migrator.Migrate(ctx, func(key string) bool { return !f.LockOnly || s.cell.run.IsLock(key) })
 	s.rename() // before a client can follow the slot
 	return fmt.Sprintf("of the slot's keys %d are on another primary and %d on the old one, which answers ASK", moved, left), wrap("migrating the slot", err)
 }

@@ -9,16 +9,19 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/faults/tap"
+	"github.com/locklab/locklab/internal/scenarios/live/ledger"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
 // lockServer is one of a cell's lock servers, behind its tap.
 type lockServer struct {
 	server.Server
-	name string // "redis", or S1 and so on where there are several
-	keys *keys  // of the cell; nil: the server is the lab's own
-	tag  string // the hash tag of the locks' keys, if the server is a part of a cluster; see play.MasterTag
+	name string       // "redis", or S1 and so on where there are several
+	keys *ledger.Keys // of the cell; nil: the server is the lab's own
+	tag  string       // the hash tag of the locks' keys, if the server is a part of a cluster; see play.MasterTag
 	part func() error
 	tap  *tap.Tap // of the primary, if the server is a group
 
@@ -26,7 +29,7 @@ type lockServer struct {
 	group   server.Group // nil: the server is one process
 	members []*member    // of the group, or of the ensemble
 	// ensemble is one of a ZooKeeper, with one tap before all of its servers; nil: it is none.
-	ensemble *server.Ensemble
+	ensemble *zookeeper.Ensemble
 }
 
 func (s *lockServer) Name() string { return s.name }
@@ -46,7 +49,7 @@ func (s *lockServer) adopt() error {
 	if s.keys == nil {
 		return nil
 	}
-	return s.tap.Adopt(s.keys.all())
+	return s.tap.Adopt(s.keys.All())
 }
 
 func (s *lockServer) replicator() (server.Replicator, error) {
@@ -102,11 +105,11 @@ func (s *lockServer) stopper() (server.Stopper, error) {
 }
 
 // endpoint is how the lab itself gets to the server.
-func (s *lockServer) endpoint() server.Endpoint {
-	if remote, is := s.Server.(interface{ Endpoint() server.Endpoint }); is {
+func (s *lockServer) endpoint() redis.Endpoint {
+	if remote, is := s.Server.(interface{ Endpoint() redis.Endpoint }); is {
 		return remote.Endpoint()
 	}
-	return server.Plain(s.Addr())
+	return redis.Plain(s.Addr())
 }
 
 func wrap(what string, err error) error {
@@ -148,7 +151,7 @@ func (c *cell) startResource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.store.at, c.partResource = server.Plain(s.Addr()), part
+	c.store.at, c.partResource = redis.Plain(s.Addr()), part
 	c.mind(ctx, history.Resource, s)
 	return nil
 }
@@ -165,10 +168,22 @@ func (c *cell) startOwn(ctx context.Context, log string) (_ server.Server, part 
 	return s.Server, s.Close, nil
 }
 
+// startUnread starts a lock server whose protocol the tap does not read: no other cell uses it. log is the path at which to link its log.
+func (w *World) startUnread(ctx context.Context, log string) (_ server.Server, part func() error, err error) {
+	s, err := w.ownLockServer(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.LinkLog(log); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s.Server, s.Close, nil
+}
+
 // startServers starts the lock servers all at once, each with a tap. The taps share their breakpoints.
 func (c *cell) startServers(ctx context.Context) error {
-	names := play.ServerNames(c.Script, c.Traits)
-	if c.Traits.Library.Masters {
+	names := play.ServerNames(c.run.Script, c.run.Traits)
+	if c.run.Traits.Library.Masters {
 		return c.startMasters(ctx, names)
 	}
 	servers := make([]*lockServer, len(names))
@@ -176,32 +191,32 @@ func (c *cell) startServers(ctx context.Context) error {
 		s := &lockServer{name: names[i], keys: c.keys, cell: c}
 		log := filepath.Join(c.dir, serverLog(s.name))
 		switch {
-		case c.world.opaque() != "":
-			s.Server, s.part, err = c.world.startOpaque(ctx, log)
+		case c.world.kind.Unread():
+			s.Server, s.part, err = c.world.startUnread(ctx, log)
 		case c.world.remote != nil && c.world.cfg.Restart != "":
 			remote := s.restartable()
 			s.Server, s.part = remote, remote.Close
 		case c.own != nil && c.world.keeper == nil:
 			s.Server, s.part, err = c.startOwn(ctx, log)
 		default:
-			s.Server, s.part, err = c.world.startServer(ctx, log, faultsServers(c.Script))
+			s.Server, s.part, err = c.world.startServer(ctx, log, faultsServers(c.run.Script))
 		}
 		if err == nil {
 			servers[i] = s
 		}
 		return err
 	})
-	c.servers = slices.DeleteFunc(servers, func(s *lockServer) bool { return s == nil })
+	c.stage.servers = slices.DeleteFunc(servers, func(s *lockServer) bool { return s == nil })
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	if err := c.makeNodes(ctx); err != nil {
 		return err
 	}
-	for _, s := range c.servers {
+	for _, s := range c.stage.servers {
 		var err error
 		c.mind(ctx, s.name, s.Server)
-		if s.ensemble, _ = s.Server.(*server.Ensemble); s.ensemble != nil {
+		if s.ensemble, _ = s.Server.(*zookeeper.Ensemble); s.ensemble != nil {
 			if err = s.meetEnsemble(ctx); err != nil {
 				return err
 			}
@@ -213,7 +228,7 @@ func (c *cell) startServers(ctx context.Context) error {
 			}
 			continue
 		}
-		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.IsLock, c.keys, false); err != nil {
+		if s.tap, err = c.newTap(ctx, s.name, s.Addr(), c.run.IsLock, c.keys, false); err != nil {
 			return err
 		}
 	}
@@ -231,7 +246,7 @@ func serverLog(name string) string {
 // stopServers closes taps and servers.
 func (c *cell) stopServers() error {
 	var errs []error
-	for _, s := range c.servers {
+	for _, s := range c.stage.servers {
 		if s.tap != nil && s.group == nil {
 			errs = append(errs, s.tap.Close())
 		}
@@ -242,7 +257,7 @@ func (c *cell) stopServers() error {
 		}
 	}
 	errs = append(errs, c.removeNodes())
-	for _, s := range c.servers {
+	for _, s := range c.stage.servers {
 		errs = append(errs, s.part())
 	}
 	if c.partResource != nil {

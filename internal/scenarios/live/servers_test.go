@@ -11,7 +11,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/scenarios/live"
@@ -153,7 +153,7 @@ func TestServersOfALock(t *testing.T) {
 }
 
 func TestWhoHasNoSeveralServers(t *testing.T) {
-	theirs, err := server.StartEmbedded()
+	theirs, err := redis.StartEmbedded()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, theirs.Close()) })
 	own, at := openStage(t, nil), openStage(t, func(cfg *live.Config) { cfg.Server = theirs.Addr() })
@@ -189,7 +189,7 @@ func TestEvenSplitWithAHalfMajority(t *testing.T) {
 func TestRedlockOnRealServers(t *testing.T) {
 	needs.Long(t, "five redis-servers")
 	t.Parallel()
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	s := openStage(t, func(cfg *live.Config) { cfg.Server = live.RedisServer })
 	for name, want := range map[string]string{
 		"majority-with-two-down": "safe", "one-restarts-empty": "double-holder, early-grant, stale-write, lost-update",
@@ -202,7 +202,7 @@ func TestRedlockOnRealServers(t *testing.T) {
 // TestFailOverToAReplica: real replication loses what the restart with an older copy loses, and keeps what that keeps. The reviewed matrix holds
 // with it.
 func TestFailOverToAReplica(t *testing.T) {
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	cells := map[string][]string{
 		"fail-over-before-replication": {"setpx-lua", "redlock"},
 		"fail-over-after-replication":  {"setpx-lua", "redlock", "setpx-lua-wait"},
@@ -223,7 +223,7 @@ func TestFailOverToAReplica(t *testing.T) {
 // TestFailOverBySentinels: where the Sentinels decide, and clients follow by themselves, the verdicts are the same.
 func TestFailOverBySentinels(t *testing.T) {
 	needs.Long(t, "fail-overs by sentinels")
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Sentinel }), map[string][]string{
 		"fail-over-before-replication": {"watchdog"},
 		"fail-over-after-replication":  {"setnx-watch"},
@@ -238,7 +238,7 @@ func TestFailOverBySentinels(t *testing.T) {
 // TestFailOverInACluster: so are they where a node of a Redis Cluster takes over.
 func TestFailOverInACluster(t *testing.T) {
 	needs.Long(t, "fail-overs in a cluster")
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Cluster }), map[string][]string{
 		"fail-over-before-replication": {"setpx-lua", "fenced"},
 		"fails-over-and-back":          {"setnx-watch", "setpx-lua-resend"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/faults/tap"
+	"github.com/locklab/locklab/internal/scenarios/live/stalls"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
@@ -17,7 +18,7 @@ type stage struct {
 	breakpoints tap.Breakpoints // of all lock servers
 	resource    *tap.Tap
 	changed     chan struct{} // receives after an event that the script may wait for
-	late        stalls        // of the clients, by their own account
+	late        stalls.Log    // of the clients, by their own account
 }
 
 func newStage(w *World) *stage {
@@ -56,10 +57,10 @@ func (s *stage) Until(ctx context.Context, d time.Duration, done func() bool) (b
 
 func (s *stage) LongestStall(from time.Duration) time.Duration {
 	began := s.base.Add(from)
-	return max(s.world.pulse.longest(began), s.late.longest(began))
+	return max(s.world.pulse.Longest(began), s.late.Longest(began))
 }
 
-func (s *stage) Delayed() time.Duration { return s.world.pulse.sum() + s.late.sum() }
+func (s *stage) Delayed() time.Duration { return s.world.pulse.Sum() + s.late.Sum() }
 
 func (s *stage) Servers() []play.Server {
 	servers := make([]play.Server, len(s.servers))

@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/scenarios/live/stalls"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/scenarios/storm"
 	"github.com/locklab/locklab/scenarios"
@@ -78,7 +79,7 @@ func (t *stormRunner) run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	go t.hurry(ctx, fail)
-	t.began, t.over = t.cell.Now(), make(chan struct{})
+	t.began, t.over = t.cell.stage.Now(), make(chan struct{})
 	t.alive = make([]*peer, t.Plan.Clients)
 	t.note(fmt.Sprintf("the storm with seed %d begins", t.Plan.Seed))
 
@@ -112,7 +113,7 @@ func (t *stormRunner) run(ctx context.Context) error {
 
 // interrupted ends a storm that was cut short.
 func (t *stormRunner) interrupted() error {
-	return play.Interrupted("interrupted after %v of %v", (t.cell.Now() - t.began).Round(100*time.Millisecond), t.Plan.For)
+	return play.Interrupted("interrupted after %v of %v", (t.cell.stage.Now() - t.began).Round(100*time.Millisecond), t.Plan.For)
 }
 
 // hurry ends the storm soon after it was cut short, whoever is still busy.
@@ -130,7 +131,7 @@ func (t *stormRunner) hurry(ctx context.Context, fail context.CancelCauseFunc) {
 }
 
 func (t *stormRunner) note(text string) {
-	t.cell.Record.Add(history.Event{Kind: history.KindStep, Detail: &history.Detail{Text: text}})
+	t.cell.run.Record.Add(history.Event{Kind: history.KindStep, Detail: &history.Detail{Text: text}})
 }
 
 // wait waits until the storm's time is over, or it is ended early.
@@ -145,7 +146,7 @@ func (t *stormRunner) wait(ctx context.Context) (cut bool) {
 			t.report(t.Plan.For)
 			return false
 		case <-tick.C:
-			t.report(t.cell.Now() - t.began)
+			t.report(t.cell.stage.Now() - t.began)
 			if t.asked.Load() >= maxOperations {
 				return false
 			}
@@ -174,7 +175,7 @@ func (t *stormRunner) keepReporting() (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				t.report(t.cell.Now() - t.began)
+				t.report(t.cell.stage.Now() - t.began)
 			case <-done:
 				return
 			}
@@ -197,7 +198,7 @@ func (t *stormRunner) calm(ctx context.Context) error {
 	}
 	for _, p := range t.alive {
 		for _, h := range p.client.Handles {
-			u := &user{storm: t, peer: p, Handle: h, died: make(chan struct{})}
+			u := &user{storm: t, peer: p, handle: h, died: make(chan struct{})}
 			got, err := againAfterStalls(t.stalled, func() (bool, error) {
 				return u.turn(ctx, storm.Turn{Within: within, Patience: t.Plan.Lease, Works: 1})
 			})
@@ -231,16 +232,16 @@ func againAfterStalls(stalled func(since time.Time) bool, try func() (got bool, 
 func (t *stormRunner) stalled(since time.Time) bool { return len(t.stalls(since)) > 0 }
 
 // stalls are the host stalls since then.
-func (t *stormRunner) stalls(since time.Time) []stall {
-	return append(t.cell.world.pulse.since(since, shortStall), t.cell.late.since(since, shortStall)...)
+func (t *stormRunner) stalls(since time.Time) []stalls.Stall {
+	return append(t.cell.world.pulse.Since(since, stalls.Short), t.cell.stage.late.Since(since, stalls.Short)...)
 }
 
 // noteStalls records the host stalls, which excuse anomalies that they may explain.
 func (t *stormRunner) noteStalls() {
-	for _, s := range t.stalls(t.cell.base.Add(t.began)) {
-		t.cell.Record.Add(history.Event{Kind: history.KindFault, Detail: &history.Detail{
-			Value: int64(s.from.Sub(t.cell.base)), Bound: s.length(),
-			Fault: &history.Fault{Name: string(faults.Stall), Target: "machine", Phase: history.PhaseRecover, What: s.length().String()},
+	for _, s := range t.stalls(t.cell.stage.base.Add(t.began)) {
+		t.cell.run.Record.Add(history.Event{Kind: history.KindFault, Detail: &history.Detail{
+			Value: int64(s.From.Sub(t.cell.stage.base)), Bound: s.Length(),
+			Fault: &history.Fault{Name: string(faults.Stall), Target: "machine", Phase: history.PhaseRecover, What: s.Length().String()},
 		}})
 	}
 }
@@ -256,7 +257,7 @@ func (t *stormRunner) isOver() bool {
 
 // until waits for a time of the storm. It returns false if the storm ends first.
 func (t *stormRunner) until(ctx context.Context, at time.Duration) bool {
-	return t.pause(ctx, t.began+at-t.cell.Now())
+	return t.pause(ctx, t.began+at-t.cell.stage.Now())
 }
 
 // pause waits for d. It returns false if the storm ends first.
@@ -288,19 +289,19 @@ func (t *stormRunner) strikeServer(ctx context.Context) error {
 // strikeOnce hits one of the servers, which the strike's time determines, and so the seed.
 func (t *stormRunner) strikeOnce(ctx context.Context, s storm.Strike) error {
 	c := t.cell
-	if c.Traits.Local {
+	if c.run.Traits.Local {
 		return nil // no state on a server
 	}
-	victim := c.servers[int(s.At/time.Millisecond)%len(c.servers)]
+	victim := c.stage.servers[int(s.At/time.Millisecond)%len(c.stage.servers)]
 	if _, can := victim.Server.(server.Restarter); s.Kind == faults.Restart && !can {
 		return nil
 	}
-	err := c.CauseAt(ctx, victim, play.ServerFault{Kind: s.Kind, By: cmp.Or(s.Ahead, s.Each)})
+	err := c.run.CauseAt(ctx, victim, play.ServerFault{Kind: s.Kind, By: cmp.Or(s.Ahead, s.Each)})
 	if err != nil || s.Kind.Of().OneShot {
 		return err
 	}
 	t.pause(ctx, s.For)
-	return c.RecoverAt(ctx, victim, s.Kind)
+	return c.run.RecoverAt(ctx, victim, s.Kind)
 }
 
 // settled records the living process of the ith client.
@@ -321,7 +322,7 @@ func (t *stormRunner) lives(ctx context.Context, i int) error {
 			if err := p.begin(ctx); err != nil {
 				return err
 			}
-			t.cell.Opened(p.client)
+			t.cell.run.Opened(p.client)
 		}
 		crash, err := t.life(ctx, p)
 		if err != nil {
@@ -344,7 +345,7 @@ func (t *stormRunner) life(ctx context.Context, p *peer) (crash *storm.Strike, e
 	var all processUsers
 	used := make(chan error, len(p.client.Handles))
 	for _, h := range p.client.Handles {
-		u := &user{storm: t, peer: p, Handle: h, died: make(chan struct{}), turns: t.Plan.Turns(h.Name)}
+		u := &user{storm: t, peer: p, handle: h, died: make(chan struct{}), turns: t.Plan.Turns(h.Name)}
 		all = append(all, u)
 		go func() { used <- u.use(ctx) }()
 	}

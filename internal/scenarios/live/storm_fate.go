@@ -41,7 +41,7 @@ func (t *stormRunner) fate(ctx context.Context, p *peer, all processUsers) (cras
 // await waits for a time of the storm. Meanwhile the client may reach a moment, and get a strike for it. It returns false if the storm ends
 // first.
 func (t *stormRunner) await(ctx context.Context, p *peer, at time.Duration) (bool, error) {
-	timer := time.NewTimer(t.began + at - t.cell.Now())
+	timer := time.NewTimer(t.began + at - t.cell.stage.Now())
 	defer timer.Stop()
 	for {
 		select {
@@ -68,7 +68,7 @@ func (t *stormRunner) meet(ctx context.Context, p *peer, moment storm.Moment) er
 			if reached, moment = t.reaches(ctx, p, s); !reached {
 				continue
 			}
-			calm := t.cell.Now() - t.began + t.Plan.Lease*3/2
+			calm := t.cell.stage.Now() - t.began + t.Plan.Lease*3/2
 			t.pause(ctx, s.After)
 			err := t.strike(ctx, p, s)
 			t.until(ctx, calm) // a second strike within the lease, or before a late renewal, would make the cause of an anomaly ambiguous
@@ -101,7 +101,7 @@ func (t *stormRunner) reaches(ctx context.Context, p *peer, s storm.Strike) (rea
 // offer offers the strikes for a moment one after another to the clients that reach it. It skips those for more servers than there are.
 func (t *stormRunner) offer(ctx context.Context, moment storm.Moment) error {
 	for _, s := range t.Plan.Of(string(moment)) {
-		if s.Nth > len(t.cell.servers) {
+		if s.Nth > len(t.cell.stage.servers) {
 			continue
 		}
 		if !t.until(ctx, s.At) {
@@ -154,7 +154,7 @@ func (t *stormRunner) strike(ctx context.Context, p *peer, s storm.Strike) error
 
 // hit names the servers whose links a strike disturbs; nil: all.
 func (t *stormRunner) hit(s storm.Strike) (names []string) {
-	servers := t.cell.servers
+	servers := t.cell.stage.servers
 	if len(servers) == 1 {
 		return nil
 	}
@@ -180,7 +180,7 @@ func linkStrike(s storm.Strike) (faults.LinkFault, bool) {
 }
 
 func (t *stormRunner) skew(ctx context.Context, p *peer, s storm.Strike) error {
-	if !t.cell.Traits.Can(protocol.Skew) {
+	if !t.cell.run.Traits.Can(protocol.Skew) {
 		return nil
 	}
 	if err := p.client.SetClock(ctx, s.Ahead, s.Rate); err != nil {
@@ -252,7 +252,7 @@ func (a *ambushed) free() {
 }
 
 func (t *stormRunner) record(at *ambushed, phase history.Phase) {
-	t.cell.Fault(at.action.Kind(), at.handle.Name, phase, strings.Join(at.Args(), " "))
+	t.cell.run.Fault(at.action.Kind(), at.handle.Name, phase, strings.Join(at.Args(), " "))
 }
 
 // meetOne arms the breakpoints of a strike and waits until one is reached that counts; nil if none is.
@@ -277,7 +277,7 @@ func (t *stormRunner) granted(ctx context.Context, met *ambushed) bool {
 	if met.action == faults.ActHoldReply {
 		return time.Duration(t.cell.peers[met.handle.Client.Name].took.Load()) >= met.since
 	}
-	for _, s := range t.cell.servers {
+	for _, s := range t.cell.stage.servers {
 		if state, err := s.State(ctx, met.handle.Key); err == nil && !state.Exists() {
 			return true
 		}
@@ -288,9 +288,9 @@ func (t *stormRunner) granted(ctx context.Context, met *ambushed) bool {
 // arm sets the breakpoints of a strike for each handle that it may catch, one at each of several servers if it disturbs the links to them.
 func (t *stormRunner) arm(p *peer, s storm.Strike) (all []*ambushed) {
 	servers := []string{""}
-	if _, links := linkStrike(s); links && len(t.cell.servers) > 1 {
+	if _, links := linkStrike(s); links && len(t.cell.stage.servers) > 1 {
 		servers = nil
-		for _, server := range t.cell.servers {
+		for _, server := range t.cell.stage.servers {
 			servers = append(servers, server.name)
 		}
 	}
@@ -298,8 +298,8 @@ func (t *stormRunner) arm(p *peer, s storm.Strike) (all []*ambushed) {
 		for _, server := range servers {
 			for _, want := range s.Breakpoints {
 				want.Server = server
-				since := t.cell.Now()
-				armed := t.cell.breakpoints.Arm(tap.Breakpoint{Breakpoint: want, Client: h.Name})
+				since := t.cell.stage.Now()
+				armed := t.cell.stage.breakpoints.Arm(tap.Breakpoint{Breakpoint: want, Client: h.Name})
 				all = append(all, &ambushed{Armed: armed, handle: h, server: server, action: want.Action, since: since})
 			}
 		}

@@ -15,19 +15,19 @@ import (
 
 // user uses the lock of one handle, turn after turn.
 type user struct {
-	storm *stormRunner
-	peer  *peer
-	*play.Handle
-	turns *storm.Turns
-	mu    sync.Mutex
-	died  chan struct{} // closed before the client is killed
+	storm  *stormRunner
+	peer   *peer
+	handle *play.Handle
+	turns  *storm.Turns
+	mu     sync.Mutex
+	died   chan struct{} // closed before the client is killed
 }
 
 // die prevents further operations: no operation may be invoked after the record of its client's end.
 func (u *user) die() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.Client.Doom()
+	u.handle.Client.Doom()
 	close(u.died)
 }
 
@@ -44,17 +44,17 @@ func (h processUsers) die() {
 func (u *user) begin(step *scenarios.Step) (*play.Operation, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.Client.Crashed() {
+	if u.handle.Client.Crashed() {
 		return nil, errDied
 	}
-	return u.Begin(step)
+	return u.handle.Begin(step)
 }
 
 // use takes turns until the storm is over or the client dies.
 func (u *user) use(ctx context.Context) error {
 	for {
 		turn := u.turns.Next()
-		if u.storm.cell.Traits.Renews && turn.Long > 0 {
+		if u.storm.cell.run.Traits.Renews && turn.Long > 0 {
 			turn.Hold = turn.Long
 		}
 		if _, err := u.turn(ctx, turn); err != nil {
@@ -98,14 +98,14 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 	}
 	for range turn.Works {
 		u.rest(ctx, turn.Hold/time.Duration(turn.Works))
-		if u.Lost.Load() {
+		if u.handle.Lost.Load() {
 			break
 		}
 		if _, err := u.do(ctx, &scenarios.Step{Op: history.OpWork}, turn.Patience); err != nil {
 			return got, err
 		}
 	}
-	if turn.Check && u.storm.cell.Traits.Can(protocol.Check) && !u.Lost.Load() {
+	if turn.Check && u.storm.cell.run.Traits.Can(protocol.Check) && !u.handle.Lost.Load() {
 		if _, err := u.do(ctx, &scenarios.Step{Op: history.OpCheck}, turn.Patience); err != nil {
 			return got, err
 		}
@@ -115,12 +115,12 @@ func (u *user) turn(ctx context.Context, turn storm.Turn) (got bool, err error) 
 
 // renew renews the lock by hand, if its client can, and says whether the client may still count on it.
 func (u *user) renew(ctx context.Context, turn storm.Turn) (sure bool, err error) {
-	if !u.storm.cell.Traits.Can(protocol.Renew) {
+	if !u.storm.cell.run.Traits.Can(protocol.Renew) {
 		return true, nil
 	}
 	for range turn.Renewals {
 		u.rest(ctx, u.storm.Plan.Lease/3)
-		if u.Lost.Load() {
+		if u.handle.Lost.Load() {
 			return false, nil
 		}
 		outcome, err := u.do(ctx, &scenarios.Step{Op: history.OpRenew}, turn.Patience)
@@ -175,23 +175,23 @@ func (u *user) do(ctx context.Context, step *scenarios.Step, patience time.Durat
 		select {
 		case <-op.Done():
 			if op.Answer().Unsupported {
-				return 0, unsupported(u.Name, verbs[op.Op])
+				return 0, unsupported(u.handle.Name, verbs[op.Op])
 			}
 			return op.Answer().Outcome, nil
-		case <-u.peer.conn.Done():
+		case <-u.peer.worker.Conn.Done():
 			if !op.Answered() {
 				return 0, u.fate(nil)
 			}
 		case <-enough.C:
-			if u.storm.cell.Traits.Library.NoCancel {
+			if u.storm.cell.run.Traits.Library.NoCancel {
 				continue
 			}
 			op.GiveUp()
-			if _, err := u.peer.send(protocol.Request{ID: u.storm.cell.NextID(), Do: protocol.Cancel, Op: op.ID}); err != nil {
+			if _, err := u.peer.send(protocol.Request{ID: u.storm.cell.run.NextID(), Do: protocol.Cancel, Op: op.ID}); err != nil {
 				return 0, u.fate(err)
 			}
 		case <-ctx.Done():
-			return 0, play.Undecided("%s did not answer %v: %v", u.Name, op.Op, context.Cause(ctx))
+			return 0, play.Undecided("%s did not answer %v: %v", u.handle.Name, op.Op, context.Cause(ctx))
 		}
 	}
 }
@@ -199,7 +199,7 @@ func (u *user) do(ctx context.Context, step *scenarios.Step, patience time.Durat
 // fate is why a client's connection ended: the storm killed it, or it failed.
 func (u *user) fate(err error) error {
 	switch {
-	case u.Client.Crashed():
+	case u.handle.Client.Crashed():
 		return errDied
 	case err != nil:
 		return err

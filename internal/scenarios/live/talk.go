@@ -12,7 +12,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker/protocol"
 	"github.com/locklab/locklab/scenarios"
@@ -37,7 +37,7 @@ func (w *World) Talk(ctx context.Context, subject play.Subject, lease time.Durat
 	w.serves(&subject.Traits)
 	script := &scenarios.Script{Name: dir, Lease: lease, Clients: clients, Handles: handles}
 	c := w.newCell(subject, script, clients, full)
-	c.Record = play.NewRecorder(c.Now)
+	c.run.Record = play.NewRecorder(c.stage.Now)
 	ctx, cancel := context.WithTimeoutCause(ctx, w.cfg.CellTimeout, fmt.Errorf("it had %v", w.cfg.CellTimeout))
 	defer cancel()
 	ctx, c.spoil = context.WithCancelCause(ctx)
@@ -52,7 +52,7 @@ func (w *World) Talk(ctx context.Context, subject play.Subject, lease time.Durat
 	if failed == nil {
 		do(&Talk{c, ctx})
 	}
-	c.End()
+	c.run.End()
 	c.stopClients()
 	return errors.Join(asClientError(failed), c.close())
 }
@@ -65,7 +65,7 @@ func (t *Talk) Counter() string { return t.cell.store.prefix + "counter" }
 
 // Keys are those that the lock has on its server, and how many of them its holder needs.
 func (t *Talk) Keys() (keys []string, need int) {
-	set := t.cell.LockKeys.Of(t.cell.LockKey)
+	set := t.cell.run.LockKeys.Of(t.cell.run.LockKey)
 	return set.Keys, set.Need
 }
 
@@ -78,7 +78,7 @@ func (t *Talk) Opened(client string, req protocol.Request, answer protocol.Messa
 
 // Send sends a request, whose number it sets, and returns where its answer comes.
 func (t *Talk) Send(client string, req protocol.Request) (id int64, answer <-chan protocol.Message, err error) {
-	req.ID = t.cell.NextID()
+	req.ID = t.cell.run.NextID()
 	answer, err = t.cell.peers[client].send(req)
 	return req.ID, answer, err
 }
@@ -88,8 +88,8 @@ func (t *Talk) Gone(client string) string { return t.cell.peers[client].departur
 
 // Departed is a client whose connection has ended, "" if there is none.
 func (t *Talk) Departed() string {
-	for _, client := range t.cell.Clients {
-		if closed(t.cell.peers[client.Name].conn.Done()) {
+	for _, client := range t.cell.run.Clients {
+		if closed(t.cell.peers[client.Name].worker.Conn.Done()) {
 			return client.Name
 		}
 	}
@@ -101,16 +101,16 @@ func (t *Talk) Exited(client string, within time.Duration) (state string, exited
 	p := t.cell.peers[client]
 	p.client.Doom() // its end is no surprise
 	select {
-	case <-p.proc.Done():
-		return p.proc.State(), true
+	case <-p.worker.Proc.Done():
+		return p.worker.Proc.State(), true
 	case <-time.After(within):
-		return p.proc.State(), false
+		return p.worker.Proc.State(), false
 	}
 }
 
 // Open is the request that opens a handle, over the client's own addresses or those of the handle.
 func (t *Talk) Open(handle string) protocol.Request {
-	h := t.cell.Handle(handle)
+	h := t.cell.run.Handle(handle)
 	return t.cell.peers[h.Client.Name].openRequest(h)
 }
 
@@ -146,7 +146,7 @@ func (t *Talk) Until(d time.Duration, done func() bool) bool {
 
 // Sent is how many commands of a handle about the lock's key have been carried out.
 func (t *Talk) Sent(handle string) int {
-	return t.cell.Record.Count(func(e history.Event) bool {
+	return t.cell.run.Record.Count(func(e history.Event) bool {
 		return e.Kind == history.KindCommand && e.Client == handle && e.Command().Server != history.Resource
 	})
 }
@@ -154,7 +154,7 @@ func (t *Talk) Sent(handle string) int {
 // Touched is about how many keys of the lock a handle's commands have been.
 func (t *Talk) Touched(handle string) int {
 	parts := map[string]bool{}
-	t.cell.Record.Count(func(e history.Event) bool {
+	t.cell.run.Record.Count(func(e history.Event) bool {
 		is := e.Kind == history.KindCommand && e.Client == handle && e.Command().Server != history.Resource
 		if is {
 			parts[e.Command().Server] = true
@@ -175,7 +175,7 @@ type Taking struct {
 // does a node of a ZooKeeper that has become the first one.
 func (t *Talk) Taking() (first *Taking) {
 	writers := map[[2]string]string{} // by server and key
-	t.cell.Record.Count(func(e history.Event) bool {
+	t.cell.run.Record.Count(func(e history.Event) bool {
 		c := e.Command()
 		if c == nil || c.Server == history.Resource || first != nil {
 			return false
@@ -210,18 +210,20 @@ func isNumber(value string) bool {
 
 // Told says whether a handle has declared in the background how long its hold is valid, or that it is lost.
 func (t *Talk) Told(handle string) bool {
-	return t.cell.Record.Count(func(e history.Event) bool {
+	return t.cell.run.Record.Count(func(e history.Event) bool {
 		return e.Client == handle && (e.Kind == history.KindLost || e.Kind == history.KindValid)
 	}) > 0
 }
 
 // State is the state of the lock's key on the first server.
-func (t *Talk) State() (history.State, error) { return t.cell.servers[0].State(t.ctx, t.cell.LockKey) }
+func (t *Talk) State() (history.State, error) {
+	return t.cell.stage.servers[0].State(t.ctx, t.cell.run.LockKey)
+}
 
 // Do sends a command to each lock server, past links and taps.
 func (t *Talk) Do(command ...any) (err error) {
-	for _, s := range t.cell.servers {
-		err = errors.Join(err, server.Lay(t.ctx, s.endpoint(), [][]any{command}))
+	for _, s := range t.cell.stage.servers {
+		err = errors.Join(err, redis.Lay(t.ctx, s.endpoint(), [][]any{command}))
 	}
 	return err
 }
@@ -244,16 +246,16 @@ func (t *Talk) Pause(client string, d time.Duration) error {
 	if err := p.Pause(t.ctx); err != nil {
 		return err
 	}
-	return errors.Join(sleep(t.ctx, d), p.proc.Resume(t.ctx)) // not p.Resume: that it was late then is no stall, but the client should say so
+	return errors.Join(sleep(t.ctx, d), p.worker.Proc.Resume(t.ctx)) // not p.Resume: that it was late then is no stall, but the client should say so
 }
 
 // Late says whether a client has said that it was late since a time of the conversation.
 func (t *Talk) Late(since time.Duration) bool {
-	return t.cell.late.longest(t.cell.base.Add(since)) > 0
+	return t.cell.stage.late.Longest(t.cell.stage.base.Add(since)) > 0
 }
 
 // Now is the time of the conversation, and Stall the longest host stall since a time.
-func (t *Talk) Now() time.Duration { return t.cell.Now() }
+func (t *Talk) Now() time.Duration { return t.cell.stage.Now() }
 func (t *Talk) Stall(since time.Duration) time.Duration {
-	return t.cell.world.pulse.longest(t.cell.base.Add(since))
+	return t.cell.world.pulse.Longest(t.cell.stage.base.Add(since))
 }

@@ -100,9 +100,8 @@ func faultVerbs() map[string]verbTest {
 			clients C1 C2
 			C1 acquire => ok
 			server answers after 300ms
-			C2 acquire in background
+			C2 acquire => no
 			C1 release => ok
-			C2 await => no
 			server answers at once
 			C2 acquire => ok`,
 			"safe", []string{"redis slow-server: effective", "C1 release: ok", "redis slow-server: recover", "C2 acquire: ok"}},

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
@@ -52,21 +52,21 @@ func TestEveryVerb(t *testing.T) { playEach(t, openStage(t, nil), redisVerbs()) 
 // TestEveryVerbOfReplicas does so where there are replicas.
 func TestEveryVerbOfReplicas(t *testing.T) {
 	needs.Long(t, "every verb on a server with a replica")
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	playEach(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Replicated }), replicaVerbs())
 }
 
 // TestEveryVerbWithSentinels does so where Sentinels fail over.
 func TestEveryVerbWithSentinels(t *testing.T) {
 	needs.Long(t, "every verb on three sentinels")
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	playEach(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Sentinel }), replicaVerbs())
 }
 
 // TestEveryVerbOfACluster does so for a cluster, which the model does not have.
 func TestEveryVerbOfACluster(t *testing.T) {
 	needs.Long(t, "every verb on a cluster")
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	playLive(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Cluster }), clusterVerbs())
 }
 

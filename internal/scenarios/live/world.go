@@ -14,33 +14,37 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/scenarios/live/clients"
+	"github.com/locklab/locklab/internal/scenarios/live/ledger"
+	"github.com/locklab/locklab/internal/scenarios/live/service"
+	"github.com/locklab/locklab/internal/scenarios/live/stalls"
+
 	"github.com/locklab/locklab/internal/faults/commands"
 	"github.com/locklab/locklab/internal/faults/network"
 	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/resp"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/scenarios"
 )
 
 // The servers that Config.Server can name; anything else is the address of a running one.
 const (
-	Embedded    = "embedded"
-	RedisServer = "redis-server"
-	Replicated  = play.OnReplicas  // a redis-server with replicas
-	Sentinel    = "sentinel"       // the same, watched by Redis Sentinels
-	Cluster     = play.OnCluster   // a Redis Cluster
-	ZooKeeper   = play.OnZooKeeper // the data that locks protect are on an embedded Redis
-	Ensemble    = play.OnEnsemble  // the same, with a ZooKeeper of three servers
-	Etcd        = "etcd"           // for clients of one's own; the data are on an embedded Redis
-	Postgres    = "postgres"       // the same
+	Embedded    = service.Embedded
+	RedisServer = service.RedisServer
+	Replicated  = service.Replicated
+	Sentinel    = service.Sentinel
+	Cluster     = service.Cluster
+	ZooKeeper   = service.ZooKeeper
+	Ensemble    = service.Ensemble
+	Etcd        = service.Etcd
+	Postgres    = service.Postgres
 )
 
 // RedisServers are the Redis servers that the lab starts.
@@ -50,32 +54,22 @@ func RedisServers() []string { return []string{Embedded, RedisServer, Replicated
 func ProgramServers() []string { return []string{Etcd, Postgres} }
 
 // Servers are all the servers that the lab starts.
-func Servers() []string {
-	return slices.Concat(RedisServers(), []string{Sentinel, Cluster, ZooKeeper, Ensemble}, ProgramServers())
-}
+func Servers() []string { return service.Names() }
 
 // HasReplicas says whether a server that the lab starts has several replicas.
-func HasReplicas(server string) bool { return server == Replicated || server == Sentinel }
-
-// replicates says whether replicas of a server have links to primaries.
-func replicates(server string) bool {
-	return server == Replicated || server == Ensemble || IsGroup(server)
-}
+func HasReplicas(server string) bool { return service.Of(server, false).Replicas }
 
 // OnZooKeeper says whether the lock servers are a ZooKeeper, the lab's own or one at an address.
-func OnZooKeeper(name string) bool {
-	_, remote := server.KeeperAddr(name)
-	return name == ZooKeeper || name == Ensemble || remote
-}
+func OnZooKeeper(server string) bool { return service.Of(server, false).OnZooKeeper() }
 
 // IsGroup says whether clients find the primary of a server that the lab starts by themselves.
-func IsGroup(server string) bool { return server == Sentinel || server == Cluster }
+func IsGroup(server string) bool { return service.Of(server, false).GroupAddr != nil }
 
 // Auto as Config.Advertise means the address of this machine on its way to the toxiproxy.
 const Auto = "auto"
 
 // Credentials are what a Redis at an address asks for.
-type Credentials = server.Credentials
+type Credentials = redis.Credentials
 
 // Config configures the cells of a run.
 type Config struct {
@@ -102,27 +96,26 @@ type Config struct {
 // World is the live world of one run. Its cells may run concurrently.
 type World struct {
 	cfg      Config
+	kind     service.Kind    // of the lock servers
+	machine  service.Machine // its host is that of the lab's own clients
 	guard    *process.Guard
 	network  *network.Network
-	replicas *network.Network     // of the links from replicas to primaries; nil: there are none
-	host     *server.Host         // of the embedded servers of the lab's own clients; else nil
-	keeper   server.Server        // the ZooKeeper of all cells; nil: the lock servers are Redis
-	home     *server.PostgresHome // of the PostgreSQL of all cells; nil: there are none
-	root     string               // the node below which all others are, on a ZooKeeper at an address; else empty
-	first    string               // describes the servers, if the resource is another one
-	resource *spare               // of the lab's own clients; nil at an address, which holds data and locks
-	remote   *server.Remote
-	apart    sync.RWMutex // a cell that restarts the server at an address has it alone
-	ledger   *ledger      // of the keys at an address; nil: the servers are the lab's own
-	prefix   string       // of every key of this run at an address
+	keeper   server.Server  // the ZooKeeper of all cells; nil: the lock servers are Redis
+	root     string         // the node below which all others are, on a ZooKeeper at an address; else empty
+	first    string         // describes the servers, if the resource is another one
+	resource *service.Spare // of the lab's own clients; nil at an address, which holds data and locks
+	remote   *redis.Remote
+	apart    sync.RWMutex   // a cell that restarts the server at an address has it alone
+	ledger   *ledger.Ledger // of the keys at an address; nil: the servers are the lab's own
+	prefix   string         // of every key of this run at an address
 	commands commands.Table
 	names    atomic.Int64
 	// starting is the right to start a cell's processes. Few cells have it at a time, because starts are expensive and must not stall the
 	// running cells.
 	starting chan struct{}
-	spares   spares
-	pool     *pool
-	pulse    *pulse
+	spares   service.Spares
+	pool     *clients.Pool
+	pulse    *stalls.Pulse
 	memory   *resp.Budget // of what clients make the lab keep, in all cells
 }
 
@@ -131,9 +124,9 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 	if err = enoughFiles(); err != nil {
 		return nil, err
 	}
-	w := &World{cfg: cfg, commands: commands.NewTable(), starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
+	w := &World{cfg: cfg, kind: service.Of(cfg.Server, cfg.Restart != ""), commands: commands.NewTable(), starting: make(chan struct{}, max(1, runtime.NumCPU()/2))}
 	w.memory = resp.NewBudget("bytes that the lab keeps for the clients of all cells", maxKeptOfAll)
-	w.pulse = startPulse()
+	w.pulse = stalls.Start()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.Close())
@@ -162,21 +155,21 @@ func Open(ctx context.Context, cfg Config) (_ *World, err error) {
 			return nil, err
 		}
 	}
-	if replicates(w.cfg.Server) {
-		if w.replicas, err = network.Open(ctx, ""); err != nil {
+	if w.kind.Linked {
+		if w.machine.Links, err = network.Open(ctx, ""); err != nil {
 			return nil, err
 		}
 	}
-	if w.embeds() {
-		if w.host, err = server.StartHost(w.guard, cfg.Host, 0); err != nil {
+	if w.kind.Embeds {
+		if w.machine.Host, err = redis.StartHost(w.guard, cfg.Host, 0); err != nil {
 			return nil, err
 		}
 	}
-	if OnZooKeeper(w.cfg.Server) {
+	if w.kind.OnZooKeeper() {
 		if err = w.findKeeper(ctx); err != nil {
 			return nil, err
 		}
-		w.pulse.attend(w.keeper)
+		w.pulse.Attend(w.keeper)
 	}
 	if w.startsServers() {
 		return w, w.startResource(ctx)
@@ -192,9 +185,12 @@ func (w *World) startGuard(ctx context.Context) (err error) {
 	if w.guard, err = process.StartGuard(w.cfg.Guard); err != nil {
 		return err
 	}
-	w.pool = newPool(w.guard)
-	if err = w.findOpaque(ctx); err != nil { // it runs a program by itself, so before orphans are adopted
-		return err
+	w.pool = clients.NewPool(w.guard)
+	w.machine.Guard = w.guard
+	if w.kind.Prepare != nil { // it runs a program by itself, so before orphans are adopted
+		if w.first, err = w.kind.Prepare(ctx, &w.machine); err != nil {
+			return err
+		}
 	}
 	if w.cfg.Alone {
 		return w.guard.AdoptOrphans()
@@ -204,29 +200,29 @@ func (w *World) startGuard(ctx context.Context) (err error) {
 
 // approach makes sure that the server at the address can be used, before the first cell.
 func (w *World) approach(ctx context.Context) (err error) {
-	at, err := server.ParseEndpoint(w.cfg.Server, w.cfg.Credentials)
+	at, err := redis.ParseEndpoint(w.cfg.Server, w.cfg.Credentials)
 	if err != nil {
 		return err
 	}
-	if w.remote, err = server.At(ctx, at); err != nil {
+	if w.remote, err = redis.At(ctx, at); err != nil {
 		return err
 	}
-	w.ledger = newLedger(w.guard, at, w.prefix, w.cfg.AnyCommand, w.commands)
+	w.ledger = ledger.New(w.guard, at, w.prefix, w.cfg.AnyCommand, w.commands)
 	trial := w.prefix + "trial"
-	if err = w.ledger.note(trial); err != nil {
+	if err = w.ledger.Note(trial); err != nil {
 		return err
 	}
 	if err = w.remote.Try(ctx, trial, w.cfg.Sends); err != nil {
 		w.ledger = nil // there is nothing to delete, or nobody to ask
-		return errors.Join(err, w.guard.ForgetUndo(undoKeys))
+		return errors.Join(err, w.guard.ForgetUndo(ledger.Undo))
 	}
-	w.ledger.delete([]string{trial})
+	w.ledger.Delete([]string{trial})
 	return nil
 }
 
 // Close ends everything that the world has started.
 func (w *World) Close() error {
-	w.pulse.close()
+	w.pulse.Close()
 	var errs []error
 	if w.network != nil {
 		errs = append(errs, w.network.Close())
@@ -234,27 +230,19 @@ func (w *World) Close() error {
 	if w.resource != nil {
 		errs = append(errs, w.resource.Close())
 	}
-	errs = append(errs, w.spares.close())
-	if w.replicas != nil {
-		errs = append(errs, w.replicas.Close())
-	}
-	if w.host != nil {
-		errs = append(errs, w.host.Close())
-	}
+	errs = append(errs, w.spares.Close())
+	errs = append(errs, w.machine.Close()...)
 	if w.keeper != nil {
 		errs = append(errs, w.leaveKeeper())
 	}
-	if w.home != nil {
-		errs = append(errs, w.home.Close())
-	}
 	if w.ledger != nil {
-		errs = append(errs, w.ledger.close())
+		errs = append(errs, w.ledger.Close())
 	}
 	if w.remote != nil {
 		errs = append(errs, w.remote.Close())
 	}
 	if w.guard != nil {
-		errs = append(errs, w.pool.close(), w.guard.Close())
+		errs = append(errs, w.pool.Close(), w.guard.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -289,21 +277,16 @@ func (w *World) startServer(ctx context.Context, log string, restarts bool) (_ s
 	case w.remote != nil:
 		return w.remote, w.remote.Close, nil
 	}
-	s := w.spares.take()
+	s := w.spares.Take()
 	if s == nil {
-		if w.keeper != nil {
-			s, err = w.ownEnsemble(ctx)
-		} else {
-			s, err = w.ownServer(ctx, w.host, 0)
-		}
-		if err != nil {
+		if s, err = w.ownLockServer(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := s.linkLog(log); err != nil {
+	if err := s.LinkLog(log); err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
-	return s.Server, func() error { return w.spares.putBack(s) }, nil
+	return s.Server, func() error { return w.spares.PutBack(s) }, nil
 }
 
 // newPrefix is the prefix of a cell's keys: empty if the cell has servers of its own.
@@ -311,8 +294,8 @@ func (w *World) newPrefix() string {
 	switch {
 	case w.keeper != nil:
 		return fmt.Sprintf("%s/%d-", w.root, w.names.Add(1))
-	case w.cfg.Server == Cluster:
-		return server.ClusterTag
+	case w.kind.Slots:
+		return redis.ClusterTag
 	case w.startsServers():
 		return ""
 	}
@@ -321,44 +304,40 @@ func (w *World) newPrefix() string {
 
 // startsServers says whether the lab starts the servers; where only the ZooKeeper is not the lab's, it starts those of the data.
 func (w *World) startsServers() bool {
-	return slices.Contains(Servers(), w.cfg.Server) || OnZooKeeper(w.cfg.Server)
+	return w.kind.Own() || w.kind.OnZooKeeper()
 }
 
-// embeds says whether Redis servers are embedded ones.
-func (w *World) embeds() bool {
-	return w.cfg.Server == Embedded || OnZooKeeper(w.cfg.Server) || w.opaque() != "" || w.cfg.Restart != ""
+// ownLockServer starts one of the lab's own lock servers.
+func (w *World) ownLockServer(ctx context.Context) (*service.Spare, error) {
+	return w.start(ctx, w.kind, w.machine, 0)
 }
 
-// ownServer starts one of the lab's own servers: an embedded one in the host, or a redis-server, perhaps with a replica, each within a bound
-// of memory, in bytes.
-func (w *World) ownServer(ctx context.Context, host *server.Host, memory uint64) (*spare, error) {
-	if w.embeds() {
-		s, err := host.Start(ctx)
-		if err != nil {
+// ownServer starts one of the lab's own servers for data or locks, within a bound of memory, in bytes; an embedded one in the host.
+func (w *World) ownServer(ctx context.Context, host *redis.Host, memory uint64) (*service.Spare, error) {
+	kind, on := w.kind, w.machine
+	if on.Host = host; kind.Embeds {
+		kind = service.Of(Embedded, false)
+	}
+	return w.start(ctx, kind, on, memory)
+}
+
+// start starts a server of a kind.
+func (w *World) start(ctx context.Context, kind service.Kind, on service.Machine, memory uint64) (*service.Spare, error) {
+	var log string
+	if kind.Name != Embedded {
+		var err error
+		if log, err = w.spares.NextLog(w.cfg.Dir); err != nil {
 			return nil, err
 		}
-		return &spare{Server: s}, nil
 	}
-	log, err := w.spares.nextLog(w.cfg.Dir)
+	s, err := kind.Start(ctx, on, redis.Options{Log: log, Memory: memory})
 	if err != nil {
 		return nil, err
 	}
-	options := server.Options{Log: log, Memory: memory}
-	var s server.Server
-	switch w.cfg.Server {
-	case Replicated:
-		s, err = server.StartReplicated(ctx, w.guard, w.replicas, options)
-	case Sentinel:
-		s, err = server.StartSentinel(ctx, w.guard, w.replicas, options)
-	case Cluster:
-		s, err = server.StartCluster(ctx, w.guard, w.replicas, options)
-	default:
-		s, err = server.StartRedis(ctx, w.guard, options)
+	if kind.Members {
+		log = "" // each of its servers has one
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &spare{s, log}, nil
+	return &service.Spare{Server: s, Log: log}, nil
 }
 
 // newStore is the store of a cell's data: a server that all cells of the lab's own clients share, with a prefix for the cell's keys. A
@@ -366,41 +345,32 @@ func (w *World) ownServer(ctx context.Context, host *server.Host, memory uint64)
 func (w *World) newStore(prefix string, own bool) *store {
 	switch {
 	case w.remote != nil && w.cfg.Restart == "":
-		return &store{at: w.remote.Endpoint(), prefix: prefix, keys: w.newKeys(prefix)}
+		return &store{at: w.remote.Endpoint(), prefix: prefix, keys: w.ledger.NewKeys(prefix)}
 	case own:
 		return &store{prefix: fmt.Sprintf("%d:", w.names.Add(1))}
 	}
-	return &store{at: server.Plain(w.resource.Addr()), prefix: fmt.Sprintf("%d:", w.names.Add(1))}
+	return &store{at: redis.Plain(w.resource.Addr()), prefix: fmt.Sprintf("%d:", w.names.Add(1))}
+}
+
+// serves takes in what the world's lock servers are to a foreign client, which runs on whatever it is given.
+func (w *World) serves(traits *play.Traits) {
+	traits.ZooKeeper, traits.Library.Ensemble = w.keeper != nil, w.kind.Members
+	if w.kind.Unread() {
+		traits.Opaque = w.kind.Name
+	}
 }
 
 // lacks says what the lock, its client or this world's servers lack for a script, or "".
 func (w *World) lacks(script *scenarios.Script, traits play.Traits) string {
-	switch {
-	case w.opaque() != "":
-		return w.lacksAtOpaque(script, traits)
-	case w.keeper != nil:
-		return w.lacksAtKeeper(script, traits)
-	case traits.ZooKeeper:
-		return play.NeedsZooKeeper
-	case w.cfg.Server == Sentinel:
-		return lacksWithSentinels(script, traits)
-	case w.cfg.Server == Cluster:
-		return lacksOnCluster(script, traits)
-	case traits.Replicas && w.cfg.Server != Replicated:
-		return play.NeedsReplicas
-	case w.cfg.Server == Replicated:
-		return traits.Lack(script, nil)
-	case w.remote == nil:
-		return traits.Lack(script, play.Limits{faults.Replicas: play.NeedsReplicas})
+	if traits.ZooKeeper {
+		switch why := w.lacksSessions(script); {
+		case !w.kind.OnZooKeeper() && !w.kind.Unread():
+			return play.NeedsZooKeeper
+		case why != "":
+			return why
+		}
 	}
-	if max(script.Servers, traits.Servers) > 1 {
-		return "the lock needs several independent servers, and at the address is one"
-	}
-	limits := play.Limits{faults.Replicas: play.NeedsReplicas}
-	if w.cfg.Restart == "" {
-		limits[faults.ServerStop] = neverRestarted
-	}
-	return traits.Lack(script, limits)
+	return w.kind.Lacks(script, traits)
 }
 
 func (w *World) linkName(client, what string) string {

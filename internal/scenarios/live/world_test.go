@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/redisclient"
@@ -21,7 +21,7 @@ import (
 
 // TestAddressIsLeftAsItWas runs cells, one of them with a jump of the clock, at a server that others use as well.
 func TestAddressIsLeftAsItWas(t *testing.T) {
-	theirs, err := server.StartEmbedded()
+	theirs, err := redis.StartEmbedded()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, theirs.Close()) })
 	client := redisclient.New(theirs.Addr(), redisclient.Settings{})

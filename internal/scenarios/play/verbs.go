@@ -12,13 +12,13 @@ import (
 
 // call is a step being carried out; by is nil if the lab acts.
 type call struct {
-	*Cell
+	cell *Cell
 	by   *Handle
 	step *scenarios.Step
 }
 
 // span is the step's length of time.
-func (c call) span() time.Duration { return c.step.Span.Of(c.Script.Lease) }
+func (c call) span() time.Duration { return c.step.Span.Of(c.cell.Script.Lease) }
 
 // verbs maps each verb that is no fault's to its effect, for every world.
 var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, error){
@@ -68,19 +68,19 @@ var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, er
 		}
 		return c.by.giveUp(ctx)
 	},
-	scenarios.VerbWaitFor:     done(func(ctx context.Context, c call) error { return c.pass(ctx, c.span()) }),
-	scenarios.VerbWaitExpired: func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitExpired(ctx) },
-	scenarios.VerbWaitHalf:    func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitHalfOver(ctx) },
-	scenarios.VerbWaitFreed:   func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitFreed(ctx) },
-	scenarios.VerbWaitRenewed: func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitRenewed(ctx) },
+	scenarios.VerbWaitFor:     done(func(ctx context.Context, c call) error { return c.cell.pass(ctx, c.span()) }),
+	scenarios.VerbWaitExpired: func(ctx context.Context, c call) (scenarios.Result, error) { return c.cell.waitExpired(ctx) },
+	scenarios.VerbWaitHalf:    func(ctx context.Context, c call) (scenarios.Result, error) { return c.cell.waitHalfOver(ctx) },
+	scenarios.VerbWaitFreed:   func(ctx context.Context, c call) (scenarios.Result, error) { return c.cell.waitFreed(ctx) },
+	scenarios.VerbWaitRenewed: func(ctx context.Context, c call) (scenarios.Result, error) { return c.cell.waitRenewed(ctx) },
 
-	scenarios.VerbWaitRefused: func(ctx context.Context, c call) (scenarios.Result, error) { return c.waitRefused(ctx) },
+	scenarios.VerbWaitRefused: func(ctx context.Context, c call) (scenarios.Result, error) { return c.cell.waitRefused(ctx) },
 
 	// What prepares a fault, or is a form of one.
-	scenarios.VerbSave:           done(func(ctx context.Context, c call) error { return c.save(ctx, c.step.Servers) }),
-	scenarios.VerbHoldBack:       done(func(ctx context.Context, c call) error { return c.atReplicators(ctx, Replicator.HoldBack) }),
-	scenarios.VerbRequireReplica: done(func(ctx context.Context, c call) error { return c.atReplicators(ctx, Replicator.RequireReplica) }),
-	scenarios.VerbMigrateLock:    done(func(ctx context.Context, c call) error { return c.migrateLock(ctx) }),
+	scenarios.VerbSave:           done(func(ctx context.Context, c call) error { return c.cell.save(ctx, c.step.Servers) }),
+	scenarios.VerbHoldBack:       done(func(ctx context.Context, c call) error { return c.cell.atReplicators(ctx, Replicator.HoldBack) }),
+	scenarios.VerbRequireReplica: done(func(ctx context.Context, c call) error { return c.cell.atReplicators(ctx, Replicator.RequireReplica) }),
+	scenarios.VerbMigrateLock:    done(func(ctx context.Context, c call) error { return c.cell.migrateLock(ctx) }),
 }
 
 // begins are the faults that begin by more than their effect in a world.
@@ -93,21 +93,21 @@ var begins = map[faults.Kind]func(context.Context, call) error{
 	},
 	faults.Skew: func(ctx context.Context, c call) error { return c.by.Client.SetClock(ctx, c.span(), c.step.Rate) },
 	faults.ClockJump: func(ctx context.Context, c call) error {
-		return c.whileLocked(ctx, c.named(c.step.Servers), c.serverFault(faults.ClockJump), "the server's clock would jump")
+		return c.cell.whileLocked(ctx, c.cell.named(c.step.Servers), c.serverFault(faults.ClockJump), "the server's clock would jump")
 	},
 	faults.FailOver: func(ctx context.Context, c call) error {
-		if err := c.ageCopies(ctx, c.step.Servers, c.span()); err != nil {
+		if err := c.cell.ageCopies(ctx, c.step.Servers, c.span()); err != nil {
 			return err
 		}
-		return c.strikeServers(ctx, c.named(c.step.Servers), c.serverFault(faults.FailOver))
+		return c.cell.strikeServers(ctx, c.cell.named(c.step.Servers), c.serverFault(faults.FailOver))
 	},
-	faults.Down: func(ctx context.Context, c call) error { return c.goDown(ctx, c.step.Servers) },
+	faults.Down: func(ctx context.Context, c call) error { return c.cell.goDown(ctx, c.step.Servers) },
 }
 
 // ends are the faults that end by more than that of their effect in a world.
 var ends = map[faults.Kind]func(context.Context, call) error{
 	faults.Pause: func(ctx context.Context, c call) error { return c.by.Client.Resume(ctx) },
-	faults.Down:  func(ctx context.Context, c call) error { return c.comeBack(ctx, c.step.Servers) },
+	faults.Down:  func(ctx context.Context, c call) error { return c.cell.comeBack(ctx, c.step.Servers) },
 }
 
 // ofFault is what a verb of a fault does; nil: it begins and ends none.
@@ -122,7 +122,7 @@ func ofFault(verb scenarios.Verb) func(context.Context, call) error {
 		}
 	case ok && f.Target == faults.OnServer:
 		return func(ctx context.Context, c call) error {
-			return c.strikeServers(ctx, c.named(c.step.Servers), c.serverFault(f.Kind))
+			return c.cell.strikeServers(ctx, c.cell.named(c.step.Servers), c.serverFault(f.Kind))
 		}
 	}
 	f, ok = faults.EndedBy(string(verb))
@@ -132,14 +132,16 @@ func ofFault(verb scenarios.Verb) func(context.Context, call) error {
 	case ok && f.Target == faults.OnLink:
 		return func(ctx context.Context, c call) error { return c.by.Client.Heal(ctx, c.step.Servers) }
 	case ok && f.Target == faults.OnServer:
-		return func(ctx context.Context, c call) error { return c.recoverServers(ctx, c.named(c.step.Servers), f) }
+		return func(ctx context.Context, c call) error {
+			return c.cell.recoverServers(ctx, c.cell.named(c.step.Servers), f)
+		}
 	}
 	return nil
 }
 
 // serverFault is a fault of a server with what the step says of it.
 func (c call) serverFault(kind faults.Kind) ServerFault {
-	return ServerFault{Kind: kind, By: c.span(), Key: c.LockKey, Held: c.step.HeldBack, Without: c.step.Without}
+	return ServerFault{Kind: kind, By: c.span(), Key: c.cell.LockKey, Held: c.step.HeldBack, Without: c.step.Without}
 }
 
 // linkFault is a fault of a link with what the step says of it.

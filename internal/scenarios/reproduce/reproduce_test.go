@@ -20,7 +20,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
@@ -159,6 +159,7 @@ var table = sync.OnceValues(func() ([]lab.Found, error) {
 // TestAllInTheModel: every counterexample of the table shows its anomalies when the model plays its script.
 func TestAllInTheModel(t *testing.T) {
 	needs.Long(t, "finds and replays all that the table of breaking points names")
+	t.Parallel()
 	found, err := table()
 	require.NoError(t, err)
 	var all []reproduce.Counterexample
@@ -220,6 +221,7 @@ func frozen(c reproduce.Counterexample) string {
 
 // TestLive replays the races of the articles, and for every lock what the table of breaking points names first, on real servers.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	var all []reproduce.Counterexample
 	articles, err := inArticles()
 	require.NoError(t, err)
@@ -239,8 +241,9 @@ func TestLive(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			if kind == live.RedisServer {
 				needs.Long(t, "the same as on the embedded server")
-				needs.Found(t, "redis", server.FindRedis)
+				needs.Found(t, "redis", redis.Find)
 			}
+			t.Parallel()
 			playAll(t, lab.Setting{Server: kind}, all)
 		})
 	}

@@ -61,7 +61,7 @@ func (b *breakpoint) hold(then func()) {
 
 // meet finds the breakpoints that wait for this very request, and takes them away.
 func (c *cell) meet(f *flight) {
-	if len(c.waiting) == 0 || f.BySHA() && len(f.words) > 1 && !f.server.knows(f.words[1]) {
+	if len(c.waiting) == 0 || f.traits.BySHA() && len(f.words) > 1 && !f.server.knows(f.words[1]) {
 		return // if the server lacks the script, EVAL will follow, and is the same request
 	}
 	for _, b := range c.waiting {
@@ -79,7 +79,7 @@ func (c *cell) meet(f *flight) {
 func (b *breakpoint) counts(f *flight) bool {
 	inTime := b.op == f.id || b.op == play.Background && f.id == 0
 	onServer := b.Server == "" || b.Server == f.server.name
-	return b.client == f.from.Name && onServer && inTime && f.Counts(b.Match, f.queued)
+	return b.client == f.from.Name && onServer && inTime && f.traits.Counts(b.Match, f.queued)
 }
 
 // of are the breakpoints that a request has met, and that do such a thing.

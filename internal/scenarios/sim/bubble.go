@@ -82,7 +82,7 @@ func (w *Bubble) Explore(ctx context.Context, subject play.Subject, search Searc
 		script.Clients = append(script.Clients, fmt.Sprintf("C%d", n+1))
 	}
 	b := w.newBubble(subject, script)
-	b.Forsakes = true
+	b.run.Forsakes = true
 	b.schedule = b.newSchedule(search)
 	out.Header = history.Header{Lock: subject.Name, Scenario: script.Name, Base: b.base}
 	err = b.record(ctx, &out)
@@ -105,7 +105,7 @@ func (w *Bubble) newBubble(subject play.Subject, script *scenarios.Script) *bubb
 	b.base = b.began.Add(-stride)
 	b.name()
 	b.outside = b
-	b.Record = play.NewRecorder(b.stamp)
+	b.run.Record = play.NewRecorder(b.timeline.stamp)
 	b.start = b.newGuest
 	b.stop = append(b.stop, b.close)
 	return b
@@ -113,11 +113,11 @@ func (w *Bubble) newBubble(subject play.Subject, script *scenarios.Script) *bubb
 
 // name gives the lock its name, and its keys on the server.
 func (b *bubble) name() {
-	b.LockKeys = play.NewLockKeys(b.library.Name, b.OtherKey)
-	for _, client := range b.Clients {
+	b.run.LockKeys = play.NewLockKeys(b.library.Name, b.run.OtherKey)
+	for _, client := range b.run.Clients {
 		for _, h := range client.Handles {
-			h.Key = b.LockKey
-			if err := b.NameKeys(h, b.library.Keys, b.library.Most); err != nil {
+			h.Key = b.run.LockKey
+			if err := b.run.NameKeys(h, b.library.Keys, b.library.Most); err != nil {
 				b.broken = play.Undecided("the lock %v", err)
 			}
 		}
@@ -161,7 +161,7 @@ func (b *bubble) hear() {
 	}
 	slices.SortStableFunc(said, func(a, b notice) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
 	for _, n := range said {
-		b.now = max(b.now, n.at)
+		b.timeline.now = max(b.timeline.now, n.at)
 		n.record()
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 // cell is one lock in one scenario, being played in virtual time.
 type cell struct {
-	timeline
-	*play.Cell
+	timeline timeline
+	run      *play.Cell
 	world    *World
 	spec     impls.Spec
 	schedule *schedule // decides what arrives when; nil: time does
@@ -48,9 +48,9 @@ type outside interface {
 func newCell(w *World, subject play.Subject, script *scenarios.Script) *cell {
 	c := &cell{
 		timeline: timeline{now: stride}, base: base(), world: w, table: w.table,
-		Cell: play.NewCell(script, subject.Traits, script.Clients, prefix(subject.Traits), "counter"),
+		run: play.NewCell(script, subject.Traits, script.Clients, prefix(subject.Traits), "counter"),
 	}
-	c.Cell.Stage, c.Cell.Store, c.Cell.Wait = c, c, w.cfg.Wait
+	c.run.Stage, c.run.Store, c.run.Wait = c, c, w.cfg.Wait
 	return c
 }
 
@@ -80,18 +80,18 @@ func (c *cell) play(ctx context.Context) error {
 		return err
 	}
 	c.blank = c.world.take()
-	for _, name := range play.ServerNames(c.Script, c.Traits) {
-		if c.Traits.ZooKeeper {
+	for _, name := range play.ServerNames(c.run.Script, c.run.Traits) {
+		if c.run.Traits.ZooKeeper {
 			c.servers = append(c.servers, c.newKeeperServer(name))
 			continue
 		}
-		c.servers = append(c.servers, c.newServer(name, c.IsLock))
+		c.servers = append(c.servers, c.newServer(name, c.run.IsLock))
 	}
-	c.resource = c.newServer("resource", c.IsData)
-	if err := c.Lay(ctx); err != nil {
+	c.resource = c.newServer("resource", c.run.IsData)
+	if err := c.run.Lay(ctx); err != nil {
 		return err
 	}
-	for _, client := range c.Clients {
+	for _, client := range c.run.Clients {
 		process, err := c.start(ctx, client)
 		if err != nil {
 			return err
@@ -101,10 +101,10 @@ func (c *cell) play(ctx context.Context) error {
 	if err := c.applicable(); err != nil { // again: what a library can do is known when it has opened its locks
 		return err
 	}
-	for _, client := range c.Clients {
-		c.Opened(client)
+	for _, client := range c.run.Clients {
+		c.run.Opened(client)
 	}
-	carryOut := c.Play
+	carryOut := c.run.Play
 	if c.schedule != nil {
 		carryOut = c.schedule.run
 	}
@@ -118,12 +118,12 @@ func (c *cell) play(ctx context.Context) error {
 func (c *cell) applicable() error {
 	lacks := ""
 	switch {
-	case c.Traits.ZooKeeper && c.outside != nil:
+	case c.run.Traits.ZooKeeper && c.outside != nil:
 		lacks = play.NeedsZooKeeper
-	case c.outside != nil && c.OtherKey != "":
+	case c.outside != nil && c.run.OtherKey != "":
 		lacks = "the script has two locks, and a test one"
 	default:
-		lacks = c.Traits.LackInModel(c.Script)
+		lacks = c.run.Traits.LackInModel(c.run.Script)
 	}
 	if lacks != "" {
 		return play.Lacking("%s", lacks)
@@ -133,7 +133,7 @@ func (c *cell) applicable() error {
 
 // end takes down what the cell has set up.
 func (c *cell) end() {
-	c.End()
+	c.run.End()
 	for _, stop := range c.stop {
 		stop()
 	}
@@ -149,7 +149,7 @@ func (c *cell) token() string {
 }
 
 // Now is the time of the model.
-func (c *cell) Now() time.Duration { return c.now }
+func (c *cell) Now() time.Duration { return c.timeline.now }
 
 // Stride is the time between two steps.
 func (c *cell) Stride() time.Duration { return stride }
@@ -159,7 +159,7 @@ const eventsPerLook = 1024
 
 // Until lets what is going to happen happen, one thing after the other, until done says so, for at most d. When ctx ends, the error is its cause.
 func (c *cell) Until(ctx context.Context, d time.Duration, done func() bool) (bool, error) {
-	end := c.now + d
+	end := c.timeline.now + d
 	if end > c.limit() { // then it is the cell that takes too long
 		d = play.Ever
 	}
@@ -176,7 +176,7 @@ func (c *cell) Until(ctx context.Context, d time.Duration, done func() bool) (bo
 		case n%eventsPerLook == 0 && ctx.Err() != nil:
 			return false, context.Cause(ctx)
 		}
-		at, ok := c.next()
+		at, ok := c.timeline.next()
 		ok = ok && at <= end
 		if !ok && d == play.Ever && c.outside == nil {
 			return false, c.tooLong()
@@ -190,7 +190,7 @@ func (c *cell) Until(ctx context.Context, d time.Duration, done func() bool) (bo
 		c.reach(at)
 		switch {
 		case ok:
-			c.pop().do()
+			c.timeline.pop().do()
 		case d == play.Ever:
 			return false, c.tooLong()
 		default:
@@ -211,7 +211,7 @@ func (c *cell) sleep(until time.Duration) (early bool) {
 
 // reach moves time on, and with it the clocks of the servers.
 func (c *cell) reach(at time.Duration) {
-	c.now = at
+	c.timeline.now = at
 	for _, s := range c.servers {
 		s.keepTime(at)
 		if s.old != nil {
@@ -220,7 +220,7 @@ func (c *cell) reach(at time.Duration) {
 	}
 }
 
-func (c *cell) limit() time.Duration { return c.world.cfg.CellTimeout + c.Script.Waits() }
+func (c *cell) limit() time.Duration { return c.world.cfg.CellTimeout + c.run.Script.Waits() }
 
 func (c *cell) tooLong() error {
 	return play.Undecided("the cell took longer than %v", c.limit())

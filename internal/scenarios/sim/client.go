@@ -36,14 +36,14 @@ func (c *cell) newPeer(client *play.Client) *peer {
 		if c.spec.Needs == impls.OneZooKeeper {
 			p.handles[of.Name].keeper = p.newKeeper(p.handles[of.Name])
 		}
-		p.proc.Open(of.Name, c.spec, impls.Options{Key: of.Key, Lease: c.Script.Lease}, len(c.servers))
+		p.proc.Open(of.Name, c.spec, impls.Options{Key: of.Key, Lease: c.run.Script.Lease}, len(c.servers))
 	}
 	return p
 }
 
 // Now is what the process's wall clock shows.
 func (p *peer) Now() time.Time {
-	ago := p.cell.now - p.set
+	ago := p.cell.Now() - p.set
 	if p.rate != 1 {
 		ago = time.Duration(float64(ago) * p.rate)
 	}
@@ -65,7 +65,7 @@ func (p *peer) Token() string { return p.cell.token() }
 
 // Begun minds a time-out.
 func (p *peer) Begun(timer int, d time.Duration) {
-	p.cell.after(p.right(d), func() { p.expire(timer) })
+	p.cell.timeline.after(p.right(d), func() { p.expire(timer) })
 }
 
 func (p *peer) expire(timer int) { p.hand(func() { p.proc.Expire(timer) }) }
@@ -73,7 +73,7 @@ func (p *peer) expire(timer int) { p.hand(func() { p.proc.Expire(timer) }) }
 // hand lets something happen to the process: later, if it is paused now, and never if it is no more.
 func (p *peer) hand(what func()) {
 	switch {
-	case p.dead || p.cell.Over():
+	case p.dead || p.cell.run.Over():
 	case p.paused:
 		p.missed = append(p.missed, what)
 	default:
@@ -123,7 +123,7 @@ func (p *peer) begin(w process.Wait) {
 		}
 		p.request(w)
 	case process.Sleep:
-		p.cell.after(p.right(w.Length), func() { p.resume(w, process.Input{}) })
+		p.cell.timeline.after(p.right(w.Length), func() { p.resume(w, process.Input{}) })
 	case process.Contact:
 		p.handles[w.Handle].keeper.contact(w)
 	case process.Message:
@@ -176,10 +176,10 @@ func (w pending) answered(replies []service.Reply) { w.resume(w.wait, process.In
 
 func (w pending) lost() {
 	after := hop
-	if w.cell.Traits.Resends != protocol.ResendsNothing {
+	if w.cell.run.Traits.Resends != protocol.ResendsNothing {
 		after += resendBackOff
 	}
-	w.cell.after(after, func() { w.resume(w.wait, process.Input{Lost: true}) })
+	w.cell.timeline.after(after, func() { w.resume(w.wait, process.Input{Lost: true}) })
 }
 
 // request sends what a task of a handle waits for.
@@ -193,8 +193,8 @@ func (p *peer) request(w process.Wait) {
 		sent.conn.user = &subscription{peer: p, conn: sent.conn}
 	}
 	l.send(c, sent)
-	if c.Traits.Resends != protocol.ResendsNothing && w.Server != process.Resource {
-		c.after(readTimeout, func() {
+	if c.run.Traits.Resends != protocol.ResendsNothing && w.Server != process.Resource {
+		c.timeline.after(readTimeout, func() {
 			if slices.Contains(l.waiting, sent) {
 				c.lose(sent)
 			}
@@ -224,7 +224,7 @@ func (s *subscription) broke() { s.wake() }
 func (s *subscription) await(w process.Wait) {
 	s.wait = w
 	if s.message != nil || s.conn.broken {
-		s.peer.cell.after(0, s.wake)
+		s.peer.cell.timeline.after(0, s.wake)
 	}
 }
 

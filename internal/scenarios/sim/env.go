@@ -25,7 +25,7 @@ type env struct {
 func (e *env) Server() impls.Server { return e.Servers()[0] }
 
 func (e *env) Servers() (servers []impls.Server) {
-	for i := range e.lock.links {
+	for i := range e.lock.handle.links {
 		servers = append(servers, lockServer{e.lines, addr(i)})
 	}
 	return servers
@@ -34,16 +34,16 @@ func (e *env) Servers() (servers []impls.Server) {
 func (e *env) Session() impls.Session { return nil }
 
 func (e *env) Token() string {
-	return fmt.Sprintf("%s-token-%d", e.lock.Name, e.tokens.Add(1))
+	return fmt.Sprintf("%s-token-%d", e.lock.handle.Name, e.tokens.Add(1))
 }
 
-func (e *env) Object() string { return history.ObjectOf(e.lock.Name) }
-func (e *env) Thread() string { return history.ThreadOf(e.lock.Name) }
+func (e *env) Object() string { return history.ObjectOf(e.lock.handle.Name) }
+func (e *env) Thread() string { return history.ThreadOf(e.lock.handle.Name) }
 
-func (e *env) Lost(why string) { e.lock.tell(e.guest, func() { e.lock.NoticeLoss(0, why) }) }
+func (e *env) Lost(why string) { e.lock.tell(e.guest, func() { e.lock.handle.NoticeLoss(0, why) }) }
 
 func (e *env) Renewed(valid time.Duration) {
-	e.lock.tell(e.guest, func() { e.lock.NoticeValidity(valid) })
+	e.lock.tell(e.guest, func() { e.lock.handle.NoticeValidity(valid) })
 }
 
 // WithTimeout ends with the lock, too.

@@ -113,7 +113,7 @@ func (e *Every) begin() *Every {
 func (*Every) priority() int { return 0 }
 
 func (e *Every) sent(s *schedule, client string, m message) {
-	e.state.sent(client, m, func(word string) bool { return s.IsLock(word) || s.IsData(word) })
+	e.state.sent(client, m, func(word string) bool { return s.bubble.run.IsLock(word) || s.bubble.run.IsData(word) })
 }
 
 // turn is the same for every client.
@@ -136,7 +136,7 @@ type option struct {
 
 func (e *Every) next(s *schedule) (step, error) {
 	e.passed()
-	s.shift += shiftOfStep
+	s.bubble.timeline.shift += shiftOfStep
 	for {
 		if e.steps++; e.steps > mostScheduleSteps {
 			e.endless++
@@ -199,7 +199,7 @@ func (e *Every) labels(options []option) key {
 
 // note takes in that a step is about to happen.
 func (e *Every) note(s *schedule, o *option) {
-	st, now := &e.state, int64(s.now)
+	st, now := &e.state, int64(s.bubble.Now())
 	switch {
 	case o.arrives != nil && !o.arrives.pending[0].toClient():
 		e.last = o.who
@@ -290,7 +290,7 @@ func (e *Every) options(s *schedule) []option {
 		}
 	}
 	for _, p := range s.programs {
-		if !p.ready(s.now) {
+		if !p.ready(s.bubble.Now()) {
 			continue
 		}
 		op := p.ahead[0].Op
@@ -343,9 +343,9 @@ func (e *Every) faults(s *schedule, flows []*flow) (all []option) {
 
 // leaseEnds is in how long the next key ends on a lock server.
 func (s *schedule) leaseEnds() (in time.Duration, known bool) {
-	for _, v := range s.servers {
+	for _, v := range s.bubble.servers {
 		if left := v.redis().Expiries(); len(left) > 0 && (!known || left[0] < in) {
-			in, known = left[0]-s.now%time.Millisecond, true
+			in, known = left[0]-s.bubble.Now()%time.Millisecond, true
 		}
 	}
 	return in, known

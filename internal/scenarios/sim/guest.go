@@ -60,7 +60,7 @@ const (
 
 // guestLock is a lock of a guest.
 type guestLock struct {
-	*handle
+	handle   *handle
 	lock     impls.Lock
 	stop     func() // ends what the lock has started; nil: it was not opened
 	ctx      context.Context
@@ -123,7 +123,7 @@ func (g *guest) open(ctx context.Context, h *handle) error {
 	if err != nil {
 		return play.Undecided("the lock of %s could not be opened: %v", h.Name, err)
 	}
-	g.cell.Traits.Verbs = slices.DeleteFunc(slices.Clone(g.cell.Traits.Verbs), func(verb string) bool {
+	g.cell.run.Traits.Verbs = slices.DeleteFunc(slices.Clone(g.cell.run.Traits.Verbs), func(verb string) bool {
 		return verb == protocol.Renew && !is[impls.Renewer](l.lock) || verb == protocol.Check && !is[impls.Checker](l.lock) ||
 			is[partial](l.lock) && l.lock.(partial).Lacks(verb)
 	})
@@ -142,19 +142,19 @@ type partial interface{ Lacks(verb string) bool }
 func (g *guest) access(l *guestLock) Access {
 	to := &lines{guest: g, lock: l, idle: map[string][]*line{}}
 	a := Access{
-		Client: l.Name, Name: g.bubble.library.Name, Lease: g.cell.Script.Lease,
+		Client: l.handle.Name, Name: g.bubble.library.Name, Lease: g.cell.run.Script.Lease,
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return g.dial(ctx, l, network, addr)
 		},
 		Ask:    to.ask,
 		Env:    &env{guestEnv: guestEnv{began: g.bubble.began}, guest: g, lock: l, lines: to},
 		Awaits: l.awaits,
-		Lost:   func(why string) { l.tell(g, func() { l.NoticeLoss(0, why) }) },
+		Lost:   func(why string) { l.tell(g, func() { l.handle.NoticeLoss(0, why) }) },
 		Renewed: func(valid time.Duration) {
-			l.tell(g, func() { l.NoticeValidity(valid) })
+			l.tell(g, func() { l.handle.NoticeValidity(valid) })
 		},
 	}
-	for i := range l.links {
+	for i := range l.handle.links {
 		a.Addrs = append(a.Addrs, addr(i))
 	}
 	return a
@@ -228,7 +228,7 @@ func (g *guest) takeIn() (goOn bool) {
 // hand lets something happen to the client: later, if it is paused, and never if it is no more.
 func (g *guest) hand(what func()) {
 	switch {
-	case g.dead.Load() || g.cell.Over():
+	case g.dead.Load() || g.cell.run.Over():
 	case g.paused.Load():
 		g.missed = append(g.missed, what)
 	default:
@@ -289,7 +289,7 @@ func (l *guestLock) answered(g *guest, record func()) {
 func (g *guest) carryOut(ctx context.Context, l *guestLock, op *play.Operation) history.Answer {
 	switch op.Op {
 	case history.OpAcquire:
-		way, why := waiting.For(g.cell.Wait, l.lock)
+		way, why := waiting.For(g.cell.run.Wait, l.lock)
 		if why != "" {
 			return answers.Unsupported(why)
 		}
@@ -301,10 +301,10 @@ func (g *guest) carryOut(ctx context.Context, l *guestLock, op *play.Operation) 
 		return answers.Granted(l.lock, held, err)
 	case history.OpWork:
 		task := work.Task{
-			Resource: resource{g, l.handle}, Client: g.name, Key: l.Data.Key, Stock: l.Data.Stock, Item: l.Data.Item,
+			Resource: resource{g, l.handle}, Client: g.name, Key: l.handle.Data.Key, Stock: l.handle.Data.Stock, Item: l.handle.Data.Item,
 			Shared: func(_ string, fresh func() any) any { return fresh() },
 		}
-		return task.Under(l.lock).Do(ctx, l.Data.Work)
+		return task.Under(l.lock).Do(ctx, l.handle.Data.Work)
 	}
 	return answers.Perform(ctx, l.lock, op.Op)
 }
@@ -379,7 +379,7 @@ func (g *guest) Resume(context.Context) error {
 	missed := g.missed
 	g.missed = nil
 	for _, what := range missed {
-		g.cell.after(0, func() { g.hand(what) })
+		g.cell.timeline.after(0, func() { g.hand(what) })
 	}
 	return nil
 }

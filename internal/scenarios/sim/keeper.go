@@ -16,9 +16,9 @@ import (
 // keeper is what a client library does for one lock on a ZooKeeper, as go-zookeeper and package worker do it: it keeps a session alive, connects
 // again by itself, sends one request at a time and sets watches again on a new connection. It lives in the client's process, and is paused with it.
 type keeper struct {
-	peer *peer
-	*handle
-	link *link
+	peer   *peer
+	handle *handle
+	link   *link
 
 	conn    *conn // the present connection; nil: there is none
 	ready   bool  // it has a session
@@ -58,12 +58,12 @@ func (k *keeper) readTimeout() time.Duration { return k.timeout * 2 / 3 }
 
 // newKeeper opens a session. That takes no time: a cell begins with sessions that are open.
 func (p *peer) newKeeper(h *handle) *keeper {
-	k := &keeper{peer: p, handle: h, link: h.links[0], timeout: p.cell.Script.Lease, fired: map[int]bool{}}
+	k := &keeper{peer: p, handle: h, link: h.links[0], timeout: p.cell.run.Script.Lease, fired: map[int]bool{}}
 	k.open()
 	r := k.link.server.model.Do(k.conn.id, zookeeper.Reconnect(0, k.timeout)...)
 	k.link.server.attach(k.conn)
 	k.heard()
-	k.connected(p.cell.now, r)
+	k.connected(p.cell.Now(), r)
 	return k
 }
 
@@ -73,7 +73,7 @@ func (p *peer) Life(handle string) int { return p.handles[handle].keeper.life }
 // Lasts is how long it lasts at least.
 func (p *peer) Lasts(handle string) time.Duration {
 	k := p.handles[handle].keeper
-	return k.latest + k.timeout - p.cell.now
+	return k.latest + k.timeout - p.cell.Now()
 }
 
 // open takes another connection.
@@ -114,7 +114,7 @@ func (k *keeper) dial() {
 
 // later does something in a while, if there is still no connection.
 func (k *keeper) later(d time.Duration, do func()) {
-	k.peer.cell.after(d, func() {
+	k.peer.cell.timeline.after(d, func() {
 		k.peer.hand(func() {
 			if k.conn == nil {
 				do()
@@ -129,7 +129,7 @@ func (k *keeper) connect() {
 		return
 	}
 	k.open()
-	k.read = k.peer.cell.now
+	k.read = k.peer.cell.Now()
 	k.send(zookeeper.Reconnect(k.session, k.timeout), k.connected)
 	k.mind(k.conn, handshakes*k.readTimeout())
 }
@@ -137,7 +137,7 @@ func (k *keeper) connect() {
 // mind takes a connection for dead on which nothing has come in for too long.
 func (k *keeper) mind(on *conn, patience time.Duration) {
 	read := k.read
-	k.peer.cell.after(patience, func() {
+	k.peer.cell.timeline.after(patience, func() {
 		k.peer.hand(func() {
 			if k.conn == on && k.read == read {
 				k.hangUp()
@@ -197,12 +197,12 @@ func (k *keeper) broke() {
 func (k *keeper) lose() {
 	first := k.asked[0]
 	k.asked, k.flying = k.asked[1:], false
-	k.peer.cell.after(0, func() { k.peer.resume(first, process.Input{Lost: true}) })
+	k.peer.cell.timeline.after(0, func() { k.peer.resume(first, process.Input{Lost: true}) })
 }
 
 // ping sends a ping now and then, for as long as the connection lasts.
 func (k *keeper) ping(on *conn) {
-	k.peer.cell.after(k.readTimeout()/2, func() {
+	k.peer.cell.timeline.after(k.readTimeout()/2, func() {
 		k.peer.hand(func() {
 			if k.conn == on {
 				k.send([]string{"PING"}, func(sent time.Duration, _ service.Reply) { k.answered(sent) })
@@ -263,7 +263,7 @@ func (k *keeper) send(words []string, then func(sent time.Duration, r service.Re
 	p := &packet{
 		from: k.handle, server: k.link.server, link: k.link, conn: k.conn, commands: [][]string{words}, start: k.link.server.starts,
 	}
-	p.to = reply{keeper: k, packet: p, sent: c.now, then: then}
+	p.to = reply{keeper: k, packet: p, sent: c.timeline.now, then: then}
 	k.link.send(c, p)
 }
 
@@ -291,7 +291,7 @@ func (r reply) lost() {}
 
 // heard notes that something has come in.
 func (k *keeper) heard() {
-	k.read = k.peer.cell.now
+	k.read = k.peer.cell.Now()
 	k.mind(k.conn, k.readTimeout())
 }
 
@@ -306,7 +306,7 @@ func (k *keeper) listen(in process.Input) {
 	listening := k.listening
 	k.listening = nil
 	for _, w := range listening {
-		k.peer.cell.after(0, func() { k.peer.resume(w, in) })
+		k.peer.cell.timeline.after(0, func() { k.peer.resume(w, in) })
 	}
 }
 
@@ -328,7 +328,7 @@ func (k *keeper) await(w process.Wait) {
 func (k *keeper) wake() {
 	k.watching = slices.DeleteFunc(k.watching, func(w process.Wait) bool {
 		if k.fired[w.Number] {
-			k.peer.cell.after(0, func() { k.peer.resume(w, process.Input{}) })
+			k.peer.cell.timeline.after(0, func() { k.peer.resume(w, process.Input{}) })
 		}
 		return k.fired[w.Number]
 	})
@@ -361,7 +361,7 @@ func (k *keeper) fire(m service.Message) {
 
 // takenIn says whether no task of the lock has something to act on: each sleeps, or waits for an event.
 func (k *keeper) takenIn() bool {
-	return !slices.ContainsFunc(k.peer.proc.Waits(), func(w process.Wait) bool { return w.Kind == process.Request && w.Handle == k.Name })
+	return !slices.ContainsFunc(k.peer.proc.Waits(), func(w process.Wait) bool { return w.Kind == process.Request && w.Handle == k.handle.Name })
 }
 
 // Reconnect has the process replace its connections before the script goes on. What is on Redis notices at once, in virtual time, that a

@@ -177,7 +177,7 @@ func (c *cell) travel(on *conn, m message) {
 		c.schedule.add(on, m)
 		return
 	}
-	c.after(on.link.takes(), m.arrive)
+	c.timeline.after(on.link.takes(), m.arrive)
 }
 
 // message is something on its way, and what it says to whoever gets it.

@@ -64,7 +64,7 @@ func (n *node) Disturb(_ context.Context, fault faults.LinkFault, names []string
 			l.inject(n.cell, fault)
 		}
 	}
-	return n.cell.About(names, fault.String()), nil
+	return n.cell.run.About(names, fault.String()), nil
 }
 
 // Heal ends the faults of the links.
@@ -87,7 +87,7 @@ func (n *node) Heal(_ context.Context, names []string) (healed []play.Healed, _ 
 		}
 	}
 	for _, kind := range kinds {
-		h := play.Healed{Kind: kind, Evidence: n.cell.About(servers[kind], "the link is whole")}
+		h := play.Healed{Kind: kind, Evidence: n.cell.run.About(servers[kind], "the link is whole")}
 		if (faults.LinkFault{Kind: kind}).BreaksConnections() {
 			h.Broken = servers[kind]
 		}

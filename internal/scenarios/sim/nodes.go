@@ -40,11 +40,11 @@ type made struct {
 
 // newKeeperServer is a ZooKeeper with the places of the cell's locks.
 func (c *cell) newKeeperServer(name string) *server {
-	s := &server{cell: c, name: name, watch: c.IsLock, queued: map[int]*queue{}}
+	s := &server{cell: c, name: name, watch: c.run.IsLock, queued: map[int]*queue{}}
 	n := &nodes{server: s, model: zookeeper.New(tick)}
 	s.model, s.nodes = n.model, n
 	n.model.Do(labConn, zookeeper.Reconnect(0, time.Hour)...)
-	for _, key := range []string{c.LockKey, c.OtherKey} {
+	for _, key := range []string{c.run.LockKey, c.run.OtherKey} {
 		if key != "" {
 			n.model.Do(labConn, "CREATE", key)
 			n.locks = append(n.locks, &lockNodes{key: key})
@@ -62,19 +62,19 @@ func (s *server) attach(on *conn) {
 
 // hasClosed says whether the server has closed the connection on which a request comes in.
 func (s *server) hasClosed(f *flight) bool {
-	return f.Name != "CONNECT" && !s.nodes.model.IsOpen(f.conn.id)
+	return f.traits.Name != "CONNECT" && !s.nodes.model.IsOpen(f.conn.id)
 }
 
 // describeRequest is what the lab sees of a request to a ZooKeeper before it is let through.
 func (c *cell) describeRequest(p *packet, words []string) *flight {
-	f := &flight{Traits: commands.Traits{Name: words[0]}, packet: p, words: words}
+	f := &flight{traits: commands.Traits{Name: words[0]}, packet: p, words: words}
 	op, about := jute.Find(words[0])
 	if !about {
 		return f
 	}
-	f.Writes, f.Drops = op.Writes(), op.Drops()
+	f.traits.Writes, f.traits.Drops = op.Writes(), op.Drops()
 	for _, key := range []string{words[1], path.Dir(words[1])} {
-		if c.IsLock(key) {
+		if c.run.IsLock(key) {
 			f.keys, f.args = []string{key}, words
 			f.op, f.id = p.from.Current(false)
 			c.meet(f)
@@ -87,7 +87,7 @@ func (c *cell) describeRequest(p *packet, words []string) *flight {
 // doRequest carries out a request to a ZooKeeper, and records it if it is about a lock.
 func (c *cell) doRequest(f *flight) service.Reply {
 	s, n := f.server, f.server.nodes
-	if f.Name == "PING" {
+	if f.traits.Name == "PING" {
 		n.prolonged(f)
 	}
 	f.conn.replying++
@@ -95,7 +95,7 @@ func (c *cell) doRequest(f *flight) service.Reply {
 	c.executed++
 	reply := s.model.Do(f.conn.id, f.words...)
 	f.zxid = n.model.Zxid()
-	if f.Name == "CONNECT" {
+	if f.traits.Name == "CONNECT" {
 		s.attach(f.conn)
 	}
 	if note != nil {
@@ -109,9 +109,9 @@ func (c *cell) doRequest(f *flight) service.Reply {
 // foresee has time stop at the end of the next session.
 func (n *nodes) foresee() {
 	at, ok := n.model.Next()
-	if c := n.server.cell; ok && (n.armed <= c.now || at < n.armed) {
+	if c := n.server.cell; ok && (n.armed <= c.timeline.now || at < n.armed) {
 		n.armed = at
-		c.after(at-c.now, n.foresee) // time has been let go on to there, and the session has ended, unless it was prolonged
+		c.timeline.after(at-c.timeline.now, n.foresee) // time has been let go on to there, and the session has ended, unless it was prolonged
 	}
 }
 
@@ -170,12 +170,12 @@ func (n *nodes) after(f *flight, note *history.Command, reply service.Reply) {
 	l := n.lock(f.keys[0])
 	switch {
 	case reply.Kind == service.Error:
-	case f.Name == "CREATE":
+	case f.traits.Name == "CREATE":
 		l.Add(path.Base(reply.Text), made{from: f.from, op: f.op, id: f.id, conn: f.conn.id})
-	case f.Name == "DELETE":
+	case f.traits.Name == "DELETE":
 		l.Remove(path.Base(f.words[1]))
 	}
-	note.Reply, note.Changes[0].After = recorded(f.Name, reply), l.state()
+	note.Reply, note.Changes[0].After = recorded(f.traits.Name, reply), l.state()
 	n.write(f.from, f.conn.id, note, f.op, f.id)
 	l.settle(n)
 }
@@ -193,8 +193,8 @@ func recorded(name string, r service.Reply) string {
 
 // write writes an entry of the history.
 func (n *nodes) write(from *handle, conn int, note *history.Command, op history.Op, id int64) {
-	note.Server, note.Conn, note.Sent = n.server.name, int64(conn), n.server.cell.now
-	n.server.cell.Witness(history.Event{
+	note.Server, note.Conn, note.Sent = n.server.name, int64(conn), n.server.cell.Now()
+	n.server.cell.run.Witness(history.Event{
 		Kind: history.KindCommand, Client: from.Name, Lock: note.Changes[0].Key, Op: op, ID: id, Detail: &history.Detail{Command: note},
 	})
 }

@@ -37,7 +37,7 @@ type receiver interface {
 
 // flight is one command of a packet, at the server.
 type flight struct {
-	commands.Traits
+	traits commands.Traits
 	*packet
 	words  []string
 	args   []string // as they are recorded; nil: the command names nothing that is watched
@@ -76,14 +76,14 @@ func (c *cell) describe(p *packet) *flight {
 		return c.describeRequest(p, words)
 	}
 	bytes := views(words)
-	f := &flight{Traits: c.table.Find(bytes), packet: p, words: words}
+	f := &flight{traits: c.table.Find(bytes), packet: p, words: words}
 	q := p.server.queued[p.conn.id]
-	f.queued = q != nil && !slices.Contains([]string{"EXEC", "DISCARD", "MULTI", "WATCH"}, f.Name)
-	if f.Name == "EXEC" && q != nil {
-		f.keys, f.Writes, f.Drops = slices.Compact(slices.Sorted(slices.Values(q.keys))), q.writes, q.drops
+	f.queued = q != nil && !slices.Contains([]string{"EXEC", "DISCARD", "MULTI", "WATCH"}, f.traits.Name)
+	if f.traits.Name == "EXEC" && q != nil {
+		f.keys, f.traits.Writes, f.traits.Drops = slices.Compact(slices.Sorted(slices.Values(q.keys))), q.writes, q.drops
 		f.begun = q.begun
 	} else {
-		f.keys = f.WatchedKeys(bytes, p.server.watch)
+		f.keys = f.traits.WatchedKeys(bytes, p.server.watch)
 	}
 	if len(f.keys) > 0 {
 		f.args = commands.ClipArguments(bytes)
@@ -108,7 +108,7 @@ func (c *cell) carryOut(f *flight) {
 		c.arrive(f.packet)
 		return
 	}
-	if f.Name == "WAIT" {
+	if f.traits.Name == "WAIT" {
 		c.awaitReplicas(f)
 		return
 	}
@@ -165,10 +165,10 @@ func (c *cell) do(f *flight, again bool) service.Reply {
 	}
 	_, now := f.from.Current(f.server == c.resource)
 	note := &history.Command{
-		Server: f.server.name, Conn: int64(f.conn.id), Args: f.args, Sent: c.stamp(), Again: again,
+		Server: f.server.name, Conn: int64(f.conn.id), Args: f.args, Sent: c.timeline.stamp(), Again: again,
 		Late: f.id != 0 && now != f.id, ReplyDropped: again || f.lost,
 	}
-	if f.args != nil && !f.queued && !f.Blocks && !f.Unordered && f.server.name != history.OldPrimary {
+	if f.args != nil && !f.queued && !f.traits.Blocks && !f.traits.Unordered && f.server.name != history.OldPrimary {
 		note.Asked = time.Nanosecond // the questions take no time
 		for _, key := range f.keys {
 			note.Changes = append(note.Changes, history.Change{Key: key, Before: f.server.state(key)})
@@ -186,9 +186,9 @@ func (c *cell) do(f *flight, again bool) service.Reply {
 		for i := range note.Changes {
 			note.Changes[i].After = f.server.state(note.Changes[i].Key)
 		}
-		c.LockKeys.Rename(history.Event{
+		c.run.LockKeys.Rename(history.Event{
 			Kind: history.KindCommand, Client: f.from.Name, Lock: f.keys[0], Op: f.op, ID: f.id, Detail: &history.Detail{Command: note},
-		}, c.Witness)
+		}, c.run.Witness)
 	}
 	c.publish(f.server)
 	return reply
@@ -198,17 +198,17 @@ func (c *cell) do(f *flight, again bool) service.Reply {
 func (s *server) follow(f *flight, reply service.Reply) {
 	failed := reply.Kind == service.Error
 	switch q := s.queued[f.conn.id]; {
-	case f.Name == "MULTI" && !failed:
+	case f.traits.Name == "MULTI" && !failed:
 		s.queued[f.conn.id] = &queue{begun: [][]string{f.words}}
-	case f.Name == "EXEC", f.Name == "DISCARD":
+	case f.traits.Name == "EXEC", f.traits.Name == "DISCARD":
 		delete(s.queued, f.conn.id)
-	case f.Name == "SUBSCRIBE" && !failed && !slices.Contains(s.subs, f.conn):
+	case f.traits.Name == "SUBSCRIBE" && !failed && !slices.Contains(s.subs, f.conn):
 		s.subs = append(s.subs, f.conn)
 	case f.queued && !failed:
 		q.begun = append(q.begun, f.words)
 		q.keys = append(q.keys, f.keys...)
-		q.writes = q.writes || f.Writes && len(f.keys) > 0
-		q.drops = q.drops || f.Drops && len(f.keys) > 0
+		q.writes = q.writes || f.traits.Writes && len(f.keys) > 0
+		q.drops = q.drops || f.traits.Drops && len(f.keys) > 0
 	}
 }
 

@@ -40,7 +40,7 @@ func (p *peer) carryOut(ctx process.Context, lock impls.Lock, op *operation) his
 	h := op.Handle
 	switch op.Op {
 	case history.OpAcquire:
-		way, why := waiting.For(p.cell.Wait, lock)
+		way, why := waiting.For(p.cell.run.Wait, lock)
 		if why != "" {
 			return answers.Unsupported(why)
 		}
@@ -67,7 +67,7 @@ func (p *peer) acquire(ctx process.Context, lock impls.Lock, op *operation, way 
 		return waiting.Acquire(ctx.Ctx(), ctx.Ctx(), env, lock, p.paced(waiting.ByLock(way, timed, within)))
 	}
 	patience, timer := ctx.Fork()
-	p.cell.after(within, func() { p.expire(timer) })
+	p.cell.timeline.after(within, func() { p.expire(timer) })
 	return waiting.Acquire(ctx.Ctx(), patience.Ctx(), env, lock, p.paced(way))
 }
 
@@ -96,10 +96,10 @@ type pacer struct {
 
 func (p *pacer) Wait(ctx context.Context) error {
 	err := p.Waiter.Wait(ctx)
-	if err == nil && p.cell.now == p.last {
+	if err == nil && p.cell.Now() == p.last {
 		err = p.env.Sleep(ctx, hop)
 	}
-	p.last = p.cell.now
+	p.last = p.cell.Now()
 	return err
 }
 
@@ -139,7 +139,7 @@ func (p *peer) Resume(context.Context) error {
 	missed := p.missed
 	p.missed = nil
 	for _, what := range missed {
-		p.cell.after(0, func() { p.hand(what) })
+		p.cell.timeline.after(0, func() { p.hand(what) })
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (p *peer) Kill(context.Context) error {
 // SetClock sets the wall clock: from now on it starts at the right time plus offset, and runs at rate.
 func (p *peer) SetClock(_ context.Context, offset time.Duration, rate float64) error {
 	showed := p.Now()
-	p.set, p.shown, p.rate = p.cell.now, base().Add(p.cell.now+offset), rate
+	p.set, p.shown, p.rate = p.cell.Now(), base().Add(p.cell.Now()+offset), rate
 	if p.read {
 		p.stepped += p.shown.Sub(showed)
 	}

@@ -54,11 +54,11 @@ func (p *program) begin() {
 	p.ahead = p.ahead[1:]
 	op, err := p.handle.Begin(&step)
 	if err != nil {
-		p.schedule.cell.broken = err
+		p.schedule.bubble.cell.broken = err
 		return
 	}
 	p.op, p.gaveUp = op, false
-	p.patience = p.schedule.now + op.Within + p.schedule.choose.patience(p.schedule)
+	p.patience = p.schedule.bubble.Now() + op.Within + p.schedule.choose.patience(p.schedule)
 }
 
 // learn takes in the answer to the operation, and chooses what is next.
@@ -77,7 +77,7 @@ func (p *program) learn() {
 	for len(p.ahead) > 0 && !p.handle.May(p.ahead[0].Op) {
 		p.ahead = p.ahead[1:]
 	}
-	p.rests = s.now + s.choose.rest(s)
+	p.rests = s.bubble.Now() + s.choose.rest(s)
 }
 
 // giveUp cancels the operation. Work is not given up: what arrives of it later would be the client's fault, not the lock's.
@@ -118,13 +118,13 @@ func (p *program) await(ctx context.Context) error {
 		return nil
 	}
 	s := p.schedule
-	answered, err := s.Until(ctx, max(0, p.patience-s.now), p.op.Answered)
+	answered, err := s.bubble.Until(ctx, max(0, p.patience-s.bubble.Now()), p.op.Answered)
 	if err != nil {
 		return err
 	}
 	if !answered {
 		p.giveUp()
-		if _, err := s.Until(ctx, play.Ever, p.op.Answered); err != nil {
+		if _, err := s.bubble.Until(ctx, play.Ever, p.op.Answered); err != nil {
 			return play.Undecided("%s did not come back from its %v: %v", p.handle.Name, p.op.Op, err)
 		}
 	}

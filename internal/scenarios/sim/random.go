@@ -85,7 +85,7 @@ func (r *random) choices(s *schedule) []choice {
 		}
 	}
 	for _, p := range s.programs {
-		if p.ready(s.now) {
+		if p.ready(s.bubble.Now()) {
 			r.room = append(r.room, choice{step{begins: p}, &p.priority})
 		}
 	}
@@ -126,7 +126,7 @@ func (r *random) giveUpOne(s *schedule, what *step) {
 // turn waits for the lock, or tries once.
 func (r *random) turn(s *schedule) []scenarios.Step {
 	steps := []scenarios.Step{opStep(history.OpAcquire, r.Lease*time.Duration(r.rng.IntN(2))/2), opStep(history.OpWork, 0)}
-	if s.Traits.Can(protocol.Renew) && r.oneIn(2) {
+	if s.bubble.run.Traits.Can(protocol.Renew) && r.oneIn(2) {
 		steps = append(steps, opStep(history.OpRenew, 0))
 	}
 	if r.oneIn(3) {

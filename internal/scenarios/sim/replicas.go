@@ -24,7 +24,7 @@ type replication struct {
 // hold has so many replicas get nothing more.
 func (s *server) hold(count int) {
 	s.saved = s.redis().Clone()
-	s.replication.held, s.replication.since = count, s.cell.now
+	s.replication.held, s.replication.since = count, s.cell.Now()
 }
 
 // HoldBack has one replica get nothing more.
@@ -44,7 +44,7 @@ func (s *server) RefusesWrites(context.Context) (bool, error) { return s.refuses
 
 func (s *server) refuses() bool {
 	r := s.replication
-	return r.strict && r.held == replicaCount && s.cell.now-r.since > faults.MaxLag
+	return r.strict && r.held == replicaCount && s.cell.Now()-r.since > faults.MaxLag
 }
 
 // awaitReplicas carries out WAIT, with a number of replicas and a bound in milliseconds.
@@ -63,7 +63,7 @@ func (c *cell) awaitReplicas(f *flight) {
 		answer()
 		return
 	}
-	c.after(time.Duration(bound)*time.Millisecond, answer)
+	c.timeline.after(time.Duration(bound)*time.Millisecond, answer)
 }
 
 // The errors of a server that has too few replicas.
@@ -75,12 +75,12 @@ const (
 // execute has the server carry a command out, unless it refuses writes. A script is refused when it comes to its first write.
 func (s *server) execute(f *flight) service.Reply {
 	q := s.queued[f.conn.id]
-	script := slices.Contains([]string{"EVAL", "EVALSHA"}, f.Name)
+	script := slices.Contains([]string{"EVAL", "EVALSHA"}, f.traits.Name)
 	switch {
-	case f.Name == "EXEC" && q != nil && (q.refused || q.writes && s.refuses()):
+	case f.traits.Name == "EXEC" && q != nil && (q.refused || q.writes && s.refuses()):
 		s.model.Do(f.conn.id, "DISCARD")
 		return service.Reply{Kind: service.Error, Text: execAbort}
-	case !s.refuses() || !f.Writes || f.Name == "EXEC", script && !f.queued && !s.wouldChange(f):
+	case !s.refuses() || !f.traits.Writes || f.traits.Name == "EXEC", script && !f.queued && !s.wouldChange(f):
 		return s.model.Do(f.conn.id, f.words...)
 	case f.queued:
 		q.refused = true
@@ -100,7 +100,7 @@ func (s *server) wouldChange(f *flight) bool {
 func (s *server) split(without []string) {
 	s.old = &server{
 		cell: s.cell, name: history.OldPrimary, model: s.redis().Clone(), watch: s.watch, queued: map[int]*queue{}, condition: condition{ahead: s.ahead},
-		replication: replication{held: replicaCount, since: s.cell.now, strict: s.replication.strict},
+		replication: replication{held: replicaCount, since: s.cell.Now(), strict: s.replication.strict},
 	}
 	s.restart(true)
 	s.breakAll()

@@ -25,7 +25,7 @@ type Search struct {
 
 // schedule carries out what a chooser chooses: in which order the messages of a library's clients arrive, and what befalls them.
 type schedule struct {
-	*bubble
+	bubble *bubble
 	Search
 	choose   chooser
 	flows    []*flow
@@ -94,7 +94,7 @@ func (b *bubble) newSchedule(search Search) *schedule {
 func (s *schedule) add(on *conn, m message) {
 	if s.over {
 		s.sent += instant
-		s.after(on.link.takes()+s.sent, m.arrive)
+		s.bubble.timeline.after(on.link.takes()+s.sent, m.arrive)
 		return
 	}
 	i := slices.IndexFunc(s.flows, func(f *flow) bool { return f.conn == on })
@@ -108,8 +108,8 @@ func (s *schedule) add(on *conn, m message) {
 
 // run takes all clients through their programs, then has each of them acquire the lock once more while nothing befalls them.
 func (s *schedule) run(ctx context.Context) error {
-	for _, c := range s.Cell.Clients {
-		s.programs = append(s.programs, s.newProgram(s.peers[len(s.programs)], c))
+	for _, c := range s.bubble.run.Clients {
+		s.programs = append(s.programs, s.newProgram(s.bubble.peers[len(s.programs)], c))
 	}
 	s.over = false
 	for {
@@ -117,12 +117,12 @@ func (s *schedule) run(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case s.cell.broken != nil:
-			return s.cell.broken
+		case s.bubble.cell.broken != nil:
+			return s.bubble.cell.broken
 		case !goOn:
 			return s.conclude(ctx)
 		}
-		if s.now > s.limit() {
+		if s.bubble.Now() > s.bubble.limit() {
 			return s.endless()
 		}
 		if ctx.Err() != nil {
@@ -138,17 +138,17 @@ func (s *schedule) endless() error {
 			return play.Undecided("%s did not come back from its %v", p.handle.Name, p.op.Op)
 		}
 	}
-	return s.tooLong()
+	return s.bubble.tooLong()
 }
 
 // step lets one thing happen. It returns false when all programs have ended.
 func (s *schedule) step() (goOn bool, err error) {
-	s.settle()
-	for at, ok := s.next(); ok && at <= s.now; at, ok = s.next() {
-		s.pop().do()
-		s.settle()
+	s.bubble.settle()
+	for at, ok := s.bubble.timeline.next(); ok && at <= s.bubble.Now(); at, ok = s.bubble.timeline.next() {
+		s.bubble.timeline.pop().do()
+		s.bubble.settle()
 	}
-	if !slices.ContainsFunc(s.programs, func(p *program) bool { return !p.ended() }) || s.cell.broken != nil {
+	if !slices.ContainsFunc(s.programs, func(p *program) bool { return !p.ended() }) || s.bubble.cell.broken != nil {
 		return false, nil
 	}
 	what, err := s.choose.next(s)
@@ -186,11 +186,11 @@ func (s *schedule) idle() time.Duration {
 	least := s.Lease
 	for _, p := range s.programs {
 		if p.op == nil && !p.ended() {
-			least = min(least, max(p.rests-s.now, 0))
+			least = min(least, max(p.rests-s.bubble.Now(), 0))
 		}
 	}
-	if at, ok := s.next(); ok {
-		least = min(least, at-s.now)
+	if at, ok := s.bubble.timeline.next(); ok {
+		least = min(least, at-s.bubble.Now())
 	}
 	return max(least, time.Millisecond)
 }
@@ -199,17 +199,17 @@ func (s *schedule) idle() time.Duration {
 // which histories record as a delay. It returns whether one has acted.
 func (s *schedule) pass(d time.Duration, through bool) (acted bool) {
 	s.delay()
-	for until := s.now + d; s.sleep(until); {
+	for until := s.bubble.Now() + d; s.bubble.sleep(until); {
 		acted = true
 		if !through {
 			break
 		}
-		s.settle()
+		s.bubble.settle()
 		s.delay() // a goroutine of the library has sent something while time passes
 	}
-	s.settle()
+	s.bubble.settle()
 	for _, p := range s.programs {
-		if p.op != nil && s.now > p.patience {
+		if p.op != nil && s.bubble.Now() > p.patience {
 			p.giveUp()
 		}
 	}
@@ -221,13 +221,13 @@ func (s *schedule) delay() {
 	for _, f := range s.flows {
 		if name := f.conn.link.owner.Name; f.underWay() && !s.late[name] {
 			s.late[name] = true
-			s.Fault(faults.Delay, name, history.PhaseInject, "messages are late")
-			s.Fault(faults.Delay, name, history.PhaseEffective, "time passes while they are under way")
+			s.bubble.run.Fault(faults.Delay, name, history.PhaseInject, "messages are late")
+			s.bubble.run.Fault(faults.Delay, name, history.PhaseEffective, "time passes while they are under way")
 		}
 		if name := f.conn.link.owner.Name; f.underWay() && f.pending[0].noted && !s.held[name] {
 			s.held[name] = true
-			s.Fault(faults.HoldReply, name, history.PhaseInject, "a reply is late")
-			s.Fault(faults.HoldReply, name, history.PhaseEffective, "time passes while it is under way")
+			s.bubble.run.Fault(faults.HoldReply, name, history.PhaseInject, "a reply is late")
+			s.bubble.run.Fault(faults.HoldReply, name, history.PhaseEffective, "time passes while it is under way")
 		}
 	}
 }
@@ -238,11 +238,11 @@ func (s *schedule) onTime() {
 		name := p.handle.Name
 		if s.held[name] && !s.has(name, func(f *flow) bool { return f.underWay() && f.pending[0].noted }) {
 			delete(s.held, name)
-			s.Fault(faults.HoldReply, name, history.PhaseRecover, "it has arrived")
+			s.bubble.run.Fault(faults.HoldReply, name, history.PhaseRecover, "it has arrived")
 		}
 		if s.late[name] && !s.has(name, (*flow).underWay) {
 			delete(s.late, name)
-			s.Fault(faults.Delay, name, history.PhaseRecover, "all messages have arrived")
+			s.bubble.run.Fault(faults.Delay, name, history.PhaseRecover, "all messages have arrived")
 		}
 	}
 }
@@ -255,18 +255,18 @@ func (s *schedule) has(name string, is func(*flow) bool) bool {
 // cut breaks a connection. Its replies are lost, and its request with drop.
 func (s *schedule) cut(f *flow, drop bool) {
 	l, name := f.conn.link, f.conn.link.owner.Name
-	s.Fault(faults.ReplyLost, name, history.PhaseInject, "a connection to "+l.server.name)
+	s.bubble.run.Fault(faults.ReplyLost, name, history.PhaseInject, "a connection to "+l.server.name)
 	for _, p := range slices.Clone(l.waiting) {
 		if p.conn == f.conn {
-			s.lose(p)
+			s.bubble.lose(p)
 		}
 	}
 	l.breakConn(f.conn.number)
-	s.Fault(faults.ReplyLost, name, history.PhaseEffective, "the connection is broken")
+	s.bubble.run.Fault(faults.ReplyLost, name, history.PhaseEffective, "the connection is broken")
 	if drop {
 		s.drop(f)
 	}
-	s.Fault(faults.ReplyLost, name, history.PhaseRecover, "new connections are whole")
+	s.bubble.run.Fault(faults.ReplyLost, name, history.PhaseRecover, "new connections are whole")
 	s.onTime()
 }
 
@@ -288,7 +288,7 @@ func (s *schedule) drop(f *flow) {
 // breakable says whether something is under way on a connection to a lock server.
 func (s *schedule) breakable(f *flow) bool {
 	open := f.conn.link.conns[f.conn.number] == f.conn && !f.conn.broken
-	return open && f.underWay() && f.conn.link.server != s.resource
+	return open && f.underWay() && f.conn.link.server != s.bubble.resource
 }
 
 // outlives says whether a request may still arrive when the connection of a flow has broken. One that acquires the lock may not: nobody can call

@@ -61,7 +61,7 @@ func (s *server) Name() string { return s.name }
 
 // State is what the server has of a lock.
 func (s *server) State(_ context.Context, lock string) (history.State, error) {
-	set := s.cell.LockKeys.Of(lock)
+	set := s.cell.run.LockKeys.Of(lock)
 	states := make([]history.State, len(set.Keys))
 	for i, key := range set.Keys {
 		states[i] = s.state(key)

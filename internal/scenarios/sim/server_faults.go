@@ -86,7 +86,7 @@ func jumpClock(s *server, f play.ServerFault) (string, error) {
 // limitLock sets the expiry of a lock as an operator does.
 func limitLock(s *server, f play.ServerFault) (string, error) {
 	limited := false
-	for _, key := range s.cell.LockKeys.Of(f.Key).Keys {
+	for _, key := range s.cell.run.LockKeys.Of(f.Key).Keys {
 		limited = s.model.Do(labConn, "PEXPIRE", key, fmt.Sprint(f.By.Milliseconds())).Int != 0 || limited
 	}
 	if !limited {
@@ -125,7 +125,7 @@ func (s *server) inTurn(carryOut func()) {
 
 func (s *server) serveNext() {
 	paced := s.paced
-	s.cell.after(s.each, func() {
+	s.cell.timeline.after(s.each, func() {
 		if s.paced != paced {
 			return // nothing waits any more
 		}

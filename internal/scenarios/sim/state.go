@@ -84,12 +84,12 @@ func (st *stateOf) gave(client string, now int64, what, said string) key {
 
 // of is the state of a schedule.
 func (st *stateOf) of(s *schedule, held map[any]bool) key {
-	b := binary.AppendVarint(st.buf[:0], int64(s.now))
+	b := binary.AppendVarint(st.buf[:0], int64(s.bubble.Now()))
 	b = append(binary.AppendVarint(b, int64(s.struck)), st.befell[:]...)
-	for _, v := range s.servers {
+	for _, v := range s.bubble.servers {
 		b = v.redis().AppendState(b)
 	}
-	b = s.resource.redis().AppendState(b)
+	b = s.bubble.resource.redis().AppendState(b)
 	for _, p := range s.programs {
 		given, busy := st.given[p.handle.Name], int64(0)
 		if p.op != nil {

@@ -58,7 +58,7 @@ func (w *World) Play(ctx context.Context, subject play.Subject, script *scenario
 	}
 	out.Header = history.Header{Lock: subject.Name, Scenario: script.Name, Base: base()}
 	c := newModelCell(w, subject, script)
-	c.Record = play.NewRecorder(c.Now)
+	c.run.Record = play.NewRecorder(c.Now)
 	err = c.record(ctx, &out)
 	return out, err
 }
@@ -68,15 +68,15 @@ func (c *cell) record(ctx context.Context, out *play.Played) error {
 	failed := c.play(ctx)
 	c.end()
 	if failed == nil {
-		failed = c.ReadData(ctx)
+		failed = c.run.ReadData(ctx)
 	}
 	if failed != nil && ctx.Err() != nil {
 		failed = play.Interrupted("interrupted")
 	}
 	end := play.EndOf(failed)
-	c.Record.Add(end)
+	c.run.Record.Add(end)
 	var err error
-	out.Events, err = c.Record.Close()
+	out.Events, err = c.run.Record.Close()
 	if end.Detail.Text == history.EndedFailed {
 		err = errors.Join(failed, err)
 	}

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/locklab/locklab/internal/faults/process"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/internal/sim/service"
@@ -102,7 +102,7 @@ func (w *wire) advance(d time.Duration) {
 		w.forward(d)
 		return
 	}
-	_, _, err := server.JumpClock(context.Background(), w.addr, 0, d)
+	_, _, err := redis.JumpClock(context.Background(), w.addr, 0, d)
 	require.NoError(w.t, err)
 }
 
@@ -365,11 +365,11 @@ func drawStepOf(t *rapid.T, names []string) step {
 // realRedis is a redis-server of the test's own.
 func realRedis(t *testing.T) *wire {
 	t.Helper()
-	needs.Found(t, "redis", server.FindRedis)
+	needs.Found(t, "redis", redis.Find)
 	guard, err := process.StartGuard([]string{"/usr/bin/env", guardRole + "=1", os.Args[0]})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, guard.Close()) })
-	own, err := server.StartRedis(t.Context(), guard, server.Options{})
+	own, err := redis.Start(t.Context(), guard, redis.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
 	return newWire(t, own.Addr(), nil)

@@ -122,7 +122,7 @@ func (c Config) model() world.Config {
 	return world.Config{
 		Lock: c.Lock, Clients: c.Clients, Rounds: c.Rounds, Servers: c.ServerCount(), Tries: cmp.Or(c.Tries, UsualTries), ReleaseAgain: c.ReleaseAgain,
 		Reenter: c.Reenter, Queue: c.Queues(), Lag: c.Lag,
-		Lease: Lease, Skew: cmp.Or(c.Skew, UsualSkew), ClockRate: c.ClockRate, Budget: c.Budget, Most: c.MostFaults,
+		Lease: Lease, Skew: cmp.Or(c.Skew, UsualSkew), ClockRate: c.ClockRate, Budget: c.Budget, Most: c.MostFaults, Only: c.wanted(),
 		Grid: cmp.Or(c.Grid, Lease/4), Horizon: cmp.Or(c.Horizon, Lease*5/2), Without: c.Without,
 	}
 }

@@ -94,7 +94,7 @@ func (s *search) judgeEnd(at place) error {
 	if !stuck {
 		return nil
 	}
-	_, err := s.ask(at, world.Suspect(checker.StuckLock), true)
+	_, err := s.ask(at, s.space.Suspect(checker.StuckLock), true)
 	return err
 }
 

@@ -101,6 +101,54 @@ redisson-fair           2x1                         holds unfair
 `, lock)
 }
 
+// What the articles say of locks on a ZooKeeper is found by the fault that it takes, and nothing less; and what they promise, they keep.
+func TestLocksOnAZooKeeper(t *testing.T) {
+	t.Parallel()
+	answers(t, `
+zookeeper               2x1  pause                  finds double-holder   # a pause beyond the session
+zookeeper               2x1  pause                  finds stale-write     # the late write of an expired session
+zookeeper               2x1  reply-lost             finds stuck-lock      # an orphaned node: its client does not know its name
+zookeeper               2x1  reply-lost             finds ghost-lock
+zookeeper               2x1  late-request           finds stuck-lock      # the same of a create that arrives later
+zookeeper-herd          3x1  pause                  finds wrongful-delete # it deletes whose node it is
+zookeeper-herd          2x1  reply-lost             finds stuck-lock      # refused by its own node
+curator-mutex           2x1  pause                  finds double-holder   # nothing tells its holder
+zookeeper-protected     2x1  pause                  finds stale-write     # a hold that ends in time, and a write that does not
+zookeeper-protected     2x1  pause                  finds lost-update
+zookeeper-fenced        2x1  late-request           finds stale-write     # late, and before anybody's with a higher fence
+go-zookeeper            2x1  pause                  finds double-holder   # nothing tells its holder
+zookeeper               2x1  partition              finds double-holder   # it learns of the end of its session only from the server
+zookeeper               2x1  partition              finds stale-write
+zookeeper               2x1  partition              finds stuck-lock      # the reply that a partition keeps is lost
+zookeeper-herd          2x1  partition              finds wrongful-delete # its release arrives in another session
+curator-mutex           2x1  partition              finds lost-update
+go-zookeeper            2x1  partition              finds double-holder
+zookeeper-protected     2x1  partition              finds ghost-lock      # nobody can delete a node while it is cut off, and its session lives on
+
+zookeeper-herd          3x1                         holds
+zookeeper               2x1                         holds
+zookeeper               2x1  crash                  holds
+zookeeper               2x1  long-hold              holds
+zookeeper               2x1  reply-lost             holds double-holder stale-write wrongful-delete
+curator-mutex           2x1  crash                  holds
+curator-mutex           2x1  late-request           holds double-holder early-grant wrongful-delete stuck-lock
+zookeeper-protected     2x1  crash                  holds
+zookeeper-protected     2x1  long-hold              holds
+zookeeper-protected     2x1  pause                  holds double-holder early-grant wrongful-delete stuck-lock
+zookeeper-protected     2x1  late-request           holds double-holder early-grant wrongful-delete stuck-lock ghost-lock
+zookeeper-fenced        2x1  pause                  holds double-holder lost-update fence-regression
+zookeeper               2x1  partition              holds wrongful-delete false-alarm hung-operation
+zookeeper-protected     2x1  partition              holds double-holder early-grant wrongful-delete stuck-lock stale-write lost-update false-alarm
+zookeeper-fenced        2x1  partition              holds double-holder early-grant wrongful-delete stuck-lock stale-write fence-regression
+
+# Bounds that no search on a ZooKeeper has.
+zookeeper               2x1  restart                refuses: is for locks on Redis
+setpx-lua               2x1  partition              refuses: is for locks on a ZooKeeper
+zookeeper               2x1  servers=3              refuses: must be 1
+zookeeper               2x1                         refuses unfair: is not looked for alone
+`, lock)
+}
+
 // The dispute about Redlock: with a second look at the clock and a hold that ends with its validity it excludes, whatever the clients suffer; not if
 // a server's clock jumps or a server forgets; and not without either of the two.
 func TestRedlock(t *testing.T) {
@@ -121,8 +169,11 @@ redlock-no-second-look  2x1  pause                  finds double-holder
 
 # Whose a lock on most of its servers is decides these.
 redlock                 1x1  reply-lost             holds false-alarm  # a lost reply is no refusal
+redlock                 2x1  restart                finds early-grant   # a majority is taken twice
 redlock                 2x1  crash tries=1          holds early-grant
 redlock                 2x1  late-request tries=1             holds ghost-lock
 redlock                 2x1  duplicate tries=1                holds unreleasable
+redlock                 2x1  late-request late-request        finds ghost-lock    # they make a majority
+redlock                 2x1  duplicate duplicate              finds unreleasable  # copies bring back what was removed
 `, lock)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -44,6 +45,8 @@ func TestReductions(t *testing.T) {
 		"declared state, broken":          {"getset", faults.Crash, 2, world.Unreduced{Undeclared: true}},
 		"declared state with a time":      {"redlock", faults.Pause, 2, world.Unreduced{Undeclared: true}},
 		"differences":                     {"redlock", "", 2, world.Unreduced{Dated: true}},
+		"order of clients with sessions":  {"zookeeper", faults.Crash, 1, world.Unreduced{Apart: true}},
+		"declared state with sessions":    {"zookeeper", "", 2, world.Unreduced{Undeclared: true}},
 		"declared differences":            {"redlock", faults.Crash, 2, world.Unreduced{Undeclared: true, Dated: true}},
 		"private steps":                   {"redlock", "", 1, world.Unreduced{Public: true}},
 		"private steps, pauses":           {"setpx-del", faults.Pause, 1, world.Unreduced{Public: true}},
@@ -85,6 +88,34 @@ func TestPrivateStepsOfRandomLocks(t *testing.T) {
 	}
 	testRandom(t, world.Unreduced{Public: true}, programs.Make, kinds...)
 	testRandom(t, world.Unreduced{Public: true}, programs.MakeRich, kinds...)
+}
+
+// A search for some anomalies keeps only what these need, and finds them as one for all does.
+func TestOnlySome(t *testing.T) {
+	t.Parallel()
+	kinds := []faults.Kind{"", faults.Pause, faults.Crash, faults.ReplyLost, faults.Restart, faults.LateRequest}
+	fewer := 0
+	for seed := range uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 3, 100))) {
+		spec, text := programs.MakeRich(seed)
+		spec.EqualTokens = true
+		c := config(t, "setpx-lua", kinds[seed%uint64(len(kinds))])
+		c.Lock, c.States = spec, 4_000
+		all := searched(t, c)
+		for _, only := range [][]checker.Name{{checker.DoubleHolder}, {checker.StaleWrite, checker.GhostLock}, {checker.LostUpdate, checker.StuckLock}, {checker.EarlyGrant}} {
+			c.Only = only
+			some := searched(t, c)
+			if all.Limit+some.Limit != "" {
+				continue
+			}
+			want := fewest(all)
+			maps.DeleteFunc(want, func(name checker.Name, _ int) bool { return !slices.Contains(only, name) })
+			got := fewest(some)
+			maps.DeleteFunc(got, func(name checker.Name, _ int) bool { return !slices.Contains(only, name) })
+			assert.Equal(t, want, got, "seed %d, %s, only %v", seed, text, only)
+			fewer += all.States - some.States
+		}
+	}
+	assert.Positive(t, fewer)
 }
 
 func testRandom(t *testing.T, without world.Unreduced, program func(uint64) (impls.Spec, string), kinds ...faults.Kind) {

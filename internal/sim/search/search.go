@@ -20,7 +20,7 @@ import (
 
 // search is one search. It is used by one goroutine.
 type search struct {
-	Config
+	config  Config
 	space   *world.Space
 	result  Result
 	found   findings
@@ -76,7 +76,7 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 }
 
 func newSearch(config Config, space *world.Space) *search {
-	s := &search{Config: config, space: space, links: make([]link, 1), seen: newFingerprints(), ends: map[world.State]bool{}}
+	s := &search{config: config, space: space, links: make([]link, 1), seen: newFingerprints(), ends: map[world.State]bool{}}
 	s.found = newFindings(config)
 	return s
 }
@@ -88,10 +88,10 @@ func (s *search) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.undeclared() != "" && s.States == 0 {
-		s.States = undeclaredStates
+	if s.undeclared() != "" && s.config.States == 0 {
+		s.config.States = undeclaredStates
 	}
-	s.waiting = make([][][]place, s.MostFaults+1)
+	s.waiting = make([][][]place, s.config.MostFaults+1)
 	s.await(place{state: first})
 	for spent := range s.waiting {
 		for steps := 0; steps < len(s.waiting[spent]); steps++ {
@@ -136,21 +136,21 @@ func (s *search) level(ctx context.Context, places []place) error {
 func (s *search) report() {
 	p := &s.result.Progress
 	p.Took, p.Memory = time.Since(s.began), s.memory()
-	if s.Config.Progress != nil {
-		s.Config.Progress(*p)
+	if s.config.Progress != nil {
+		s.config.Progress(*p)
 	}
 	switch {
-	case s.Memory > 0 && p.Memory >= s.Memory:
-		s.result.Limit = fmt.Sprintf("%d MiB", s.Memory>>20)
-	case s.Time > 0 && p.Took >= s.Time:
-		s.result.Limit = s.Time.String()
+	case s.config.Memory > 0 && p.Memory >= s.config.Memory:
+		s.result.Limit = fmt.Sprintf("%d MiB", s.config.Memory>>20)
+	case s.config.Time > 0 && p.Took >= s.config.Time:
+		s.result.Limit = s.config.Time.String()
 	}
 }
 
 // stopped says whether a limit has been reached.
 func (s *search) stopped() bool {
-	if s.States > 0 && s.result.States > s.States && s.result.Limit == "" {
-		s.result.Limit = fmt.Sprintf("%d states", s.States)
+	if s.config.States > 0 && s.result.States > s.config.States && s.result.Limit == "" {
+		s.result.Limit = fmt.Sprintf("%d states", s.config.States)
 	}
 	return s.result.Limit != ""
 }
@@ -192,7 +192,7 @@ func (s *search) expand(at place) error {
 		if err != nil {
 			return err
 		}
-		if broken || !s.Every && !s.seen.add(s.space.Same(&to.state)) {
+		if broken || !s.config.Every && !s.seen.add(s.space.Same(&to.state)) {
 			s.links = s.links[:first]
 			continue
 		}
@@ -235,7 +235,10 @@ func (s *search) finish() {
 	s.report()
 	s.found.conclude(r)
 	r.Runs, r.Idle, r.Tries = s.space.Runs(), s.space.Idle(), s.space.Tries
-	r.Symmetric, r.Sessions, r.Horizon = s.space.Symmetric(), s.Lock.Needs == impls.OneZooKeeper, s.space.Beyond()
+	r.Symmetric, r.Sessions, r.Horizon = s.space.Symmetric(), s.config.Lock.Needs == impls.OneZooKeeper, 0
+	if s.space.Beyond() {
+		r.Horizon = s.space.Horizon
+	}
 	r.Coverage, r.Unnamed, r.Uncalled = s.space.Coverage(), s.space.Unnamed(), s.space.Uncalled()
 	if r.Found == nil {
 		r.Doubt = s.doubt()
@@ -257,7 +260,7 @@ func (s *search) undeclared() string {
 	switch {
 	case !s.space.Declares():
 		return undeclaredState
-	case !s.Lock.EqualTokens:
+	case !s.config.Lock.EqualTokens:
 		return undeclaredTokens
 	}
 	return ""

@@ -118,6 +118,61 @@ func TestKnownLocks(t *testing.T) {
 	}
 }
 
+// contacts reports a loss at the second contact of a hold with its ZooKeeper.
+type contacts struct {
+	impls.Lock
+	env impls.Env
+}
+
+func (l *contacts) TryAcquire(ctx context.Context) (bool, error) {
+	held, err := l.Lock.TryAcquire(ctx)
+	if held {
+		life := l.env.Session().Present()
+		l.env.Go(func(ctx context.Context) {
+			for range 2 {
+				if err := life.Prolonged(ctx); err != nil {
+					return
+				}
+			}
+			l.env.Lost("it was told twice")
+		})
+	}
+	return held, err
+}
+
+// A lock that does something else at its second contact with a ZooKeeper than at the first is not taken to do the same.
+func TestContactsAreTakenAgain(t *testing.T) {
+	t.Parallel()
+	c := config(t, "zookeeper", faults.Pause)
+	inner := c.Lock.New
+	c.Lock.New = func(env impls.Env, opts impls.Options) impls.Lock { return &contacts{inner(env, opts), env} }
+	c.Clients = 1
+	assert.NotContains(t, names(searched(t, c)), checker.FalseAlarm)
+	c.Budget[faults.Pause], c.MostFaults = 2, 2
+	assert.Contains(t, names(searched(t, c)), checker.FalseAlarm)
+}
+
+// readsClock asks for the time when it is released.
+type readsClock struct {
+	impls.Lock
+	env impls.Env
+}
+
+func (l readsClock) Release(ctx context.Context) (bool, error) {
+	l.env.Now()
+	return l.Lock.Release(ctx)
+}
+
+// Of a lock on a ZooKeeper no clock is followed.
+func TestSessionsBesideClocks(t *testing.T) {
+	t.Parallel()
+	c := config(t, "zookeeper", "")
+	inner := c.Lock.New
+	c.Lock.New = func(env impls.Env, opts impls.Options) impls.Lock { return readsClock{inner(env, opts), env} }
+	_, err := Search(t.Context(), c)
+	assert.ErrorContains(t, err, "it reads a clock")
+}
+
 // Sequences that lead to exactly the same state count as one. To go through each of them shows the same.
 func TestEverySequence(t *testing.T) {
 	t.Parallel()

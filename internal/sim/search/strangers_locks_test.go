@@ -277,7 +277,6 @@ var byFunctions = map[string]does{
 	"third-left-scripted": leftBetweenScripted(.37, .6),
 	"never-left-scripted": leftBetweenScripted(2, 3),
 	"scripted-stamp-1.5":  scriptedStamp(1.5),
-	"scripted-stamp-10":   scriptedStamp(10),
 	"limit-of-a-set": {func(l *made, ctx context.Context) (bool, error) {
 		l.value = l.env.Token()
 		now := l.env.Now()

@@ -67,7 +67,6 @@ never-left-scripted 2x1  pause                 holds overwrite
 # A script is told the time of its client, and compares it with a stamp.
 scripted-stamp-1.5  2x1  pause                 finds double-holder
 scripted-stamp-1.5  2x1  crash                 holds
-scripted-stamp-10   2x1  pause                 bounded double-holder
 limit-of-a-set      2x1  pause                 finds double-holder
 
 # A refused try has changed a server, so the next one may come to something else.

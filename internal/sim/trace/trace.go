@@ -1,7 +1,7 @@
 // Package trace is a counterexample of the explorer as plain data: its steps, the faults among them, what every server has under the
 // lock's key after each step, and the same run as a history with the checker's verdict.
 //
-// It owns the types and what follows from them alone. It must not know how a trace is found, shown or made into a script: internal/sim/explore,
+// It owns the types and what follows from them alone. It must not know how a trace is found, shown or made into a script: internal/sim/search,
 // report and internal/scenarios/reproduce do that.
 package trace
 

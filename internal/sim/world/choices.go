@@ -25,6 +25,8 @@ const (
 	notices                   // a client that has waited for what is lost waits no more
 	vanishes                  // a request that nobody waits for is lost with its connection
 	breaks                    // a client learns that the connection has broken by which it waits for a reply
+	contacts                  // the library of a client that was paused or cut off makes contact with its ZooKeeper
+	heals                     // a client is cut off no more
 )
 
 // Choice is one step of the whole.
@@ -93,6 +95,9 @@ func (c *client) mayReleaseAgain() bool {
 
 func (p *player) ofClient(list []Choice, c *client, i int) []Choice {
 	for k := range c.travel {
+		if c.session.cut && asksKeeper(c.travel[k].server) {
+			continue
+		}
 		list = append(list, Choice{kind: arrives, client: uint8(i), task: uint8(k)})
 		if c.travel[k].torn {
 			list = append(list, Choice{kind: vanishes, client: uint8(i), task: uint8(k)})
@@ -104,33 +109,32 @@ func (p *player) ofClient(list []Choice, c *client, i int) []Choice {
 	if p.next(c) != history.OpNone {
 		list = append(list, Choice{kind: calls, client: uint8(i)})
 	}
-	for _, wait := range c.at.waits {
-		o := Choice{client: uint8(i), task: uint8(wait.Task)}
-		if c.waitsInVain(wait.Task) {
-			o.kind = notices
-			list = append(list, o)
-			continue
+	list = c.library(list, i)
+	for k := range c.at.waits {
+		list = p.ofWait(list, c, i, &c.at.waits[k])
+	}
+	return list
+}
+
+func (p *player) ofWait(list []Choice, c *client, i int, wait *process.Wait) []Choice {
+	add := func(kind kind, may bool) {
+		if may {
+			list = append(list, Choice{kind: kind, client: uint8(i), task: uint8(wait.Task)})
 		}
-		over, answered := c.dueAt(wait.Task) <= 0, c.answer(wait.Task) >= 0
-		switch wait.Kind {
-		case process.Sleep:
-			if o.kind = wakes; over {
-				list = append(list, o)
-			}
-		case process.Request:
-			if o.kind = serves; !answered && !c.isBroken(wait.Task) {
-				list = append(list, o)
-			}
-			if o.kind = breaks; slices.Contains(c.torn, wait.Task) || !answered && c.isBroken(wait.Task) {
-				list = append(list, o)
-			}
-			if o.kind = takes; answered && !over {
-				list = append(list, o)
-			}
-			if o.kind = expires; over {
-				list = append(list, o)
-			}
-		}
+	}
+	over, answered, apart := c.dueAt(wait.Task) <= 0, c.answer(wait.Task) >= 0 || c.messageFor(wait) >= 0, c.isCutOff(wait)
+	switch {
+	case c.waitsInVain(wait.Task):
+		add(notices, true)
+	case wait.Kind == process.Sleep:
+		add(wakes, over)
+	case isEvent(wait):
+		add(wakes, slices.Contains(c.session.come, wait.Task))
+	case wait.Kind == process.Request, wait.Kind == process.Message:
+		add(serves, wait.Kind == process.Request && !answered && !c.isBroken(wait.Task) && !apart && !(p.sessions && c.isBehind(wait)))
+		add(breaks, slices.Contains(c.torn, wait.Task) || !answered && c.isBroken(wait.Task))
+		add(takes, answered && !over && !apart)
+		add(expires, over)
 	}
 	return list
 }
@@ -138,7 +142,7 @@ func (p *player) ofClient(list []Choice, c *client, i int) []Choice {
 // isBroken says whether the request of a task has to go by a connection that has broken.
 func (c *client) isBroken(task int) bool {
 	wait := c.at.wait(task)
-	return wait.Conn != 0 && slices.Contains(c.broken, wait.Server)
+	return wait.Conn != 0 && slices.Contains(c.broken, wait.Server) || slices.Contains(c.session.gone, task)
 }
 
 // may says whether the budget has so many more faults of a kind.
@@ -167,17 +171,21 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 	if c.phase != waiting || c.at.busy {
 		strike(faults.Crash, 0)
 	}
-	for _, wait := range c.at.waits {
+	if p.mayBeCutOff(c) {
+		strike(faults.Partition, 0)
+	}
+	for k := range c.at.waits {
+		wait := &c.at.waits[k]
 		from := len(list)
 		switch {
-		case wait.Kind != process.Request || c.waitsInVain(wait.Task):
+		case wait.Kind != process.Request || c.waitsInVain(wait.Task) || c.isApart(wait):
 			continue
 		case c.answer(wait.Task) >= 0:
 			strike(faults.ReplyLost, wait.Task)
 		default:
 			strike(faults.LateRequest, wait.Task)
 		}
-		if len(list) > from && c.at.busy && wait.Task == c.at.main && c.dueAt(wait.Task) == never {
+		if len(list) > from && p.mayWaitOn(c, wait.Task) {
 			unseen := list[from]
 			unseen.unseen = true
 			list = append(list, unseen)
@@ -187,6 +195,11 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 		}
 	}
 	return list
+}
+
+// mayWaitOn says whether a task may wait for what is lost until its client gives up. The library of a ZooKeeper does not wait so long.
+func (p *player) mayWaitOn(c *client, task int) bool {
+	return !p.sessions && c.at.busy && task == c.at.main && c.dueAt(task) == never
 }
 
 // waitsInVain says whether a task waits for what is lost. Only an operation without a time-out of its own does so for long.
@@ -244,8 +257,11 @@ func (p *player) ready(c *client) (main, beside bool) {
 		return false, false
 	}
 	main = (c.phase != waiting || p.queues(c) && c.called >= p.patient()) && p.next(c) != history.OpNone
+	main = main && !c.session.cut // the user of one that is cut off takes its time
+	beside = c.session.silence > 0 && !c.session.cut
 	for _, wait := range c.at.waits {
-		step := wait.Kind == process.Request && !c.waitsInVain(wait.Task) || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= 0
+		step := wait.Kind == process.Request && !c.waitsInVain(wait.Task) && !c.isCutOff(&wait) || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= 0 ||
+			c.hears(&wait) || slices.Contains(c.session.come, wait.Task)
 		if c.at.busy && wait.Task == c.at.main {
 			main = main || step
 		} else {
@@ -258,7 +274,7 @@ func (p *player) ready(c *client) (main, beside bool) {
 // over says whether a client will not do anything any more unless time passes.
 func (p *player) over(c *client) bool {
 	main, beside := p.ready(c)
-	return !main && !beside && len(c.travel) == 0 && c.phase >= finished
+	return !main && !beside && len(c.travel) == 0 && c.phase >= finished && !c.session.cut
 }
 
 // ofTime appends the choices by which time passes. A client that has a step to make is paused meanwhile; or it is in a long hold, if it is
@@ -310,8 +326,8 @@ type instant struct {
 // passes, unless clocks drift, or a client is under way that has read its clock. A lock that reads clocks sees more: quarters of a lease since it did,
 // or since the beginning; and one that asks how long keys live sees quarters of a lease before they end.
 func (s *Space) instants(r *State, paused uint8) []instant {
-	limit, horizon := s.limit(r, paused)
-	coming := false
+	due, horizon := s.limits(r, paused)
+	limit, coming := min(due, horizon), false
 	list := s.scratch.times[:0]
 	add := func(t int) {
 		if t > 0 {
@@ -337,11 +353,14 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 			}
 		}
 	}
+	if s.player.sessions {
+		s.ofSessions(add, r, paused)
+	}
 	if end := s.parts.monitors.list[r.monitor].owner.ends; end != never {
 		around(add, end)
 	}
 	grid := func(since int) {
-		for t := ms(s.Grid); coming && t-since <= min(limit, horizon); t += ms(s.Grid) {
+		for t := ms(s.Grid); coming && t-since <= limit; t += ms(s.Grid) {
 			if t > since {
 				list = append(list, instant{t - since, true})
 			}
@@ -352,7 +371,7 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 	}
 	for i := range s.Clients {
 		if c := &s.parts.clients.list[r.clients[i]].c; s.player.locals.clocks == differences && c.at.read {
-			grid(c.age)
+			grid(c.ago.read)
 		}
 	}
 	slices.SortFunc(list, func(a, b instant) int {
@@ -368,33 +387,32 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 	})
 	s.scratch.times = list
 	list = slices.CompactFunc(list, func(a, b instant) bool { return a.at == b.at })
-	for len(list) > 0 && list[len(list)-1].at > min(limit, horizon) {
-		s.beyond = s.beyond || list[len(list)-1].at <= limit
+	for len(list) > 0 && list[len(list)-1].at > limit {
+		s.player.seen.beyond = s.player.seen.beyond || horizon < due
 		list = list[:len(list)-1]
 	}
 	return list
 }
 
-// limit is how much time may pass: until a client that is not paused waits no more; and until the horizon of one that reads clocks, or sleeps.
-func (s *Space) limit(r *State, paused uint8) (limit, horizon int) {
-	limit, horizon = never, never
-	end := ms(s.Horizon)
+// limits are how much time may pass: until a client that is not paused waits no more, and until the horizon of one that reads clocks, or sleeps.
+func (s *Space) limits(r *State, paused uint8) (due, horizon int) {
+	due, horizon = never, never
 	if s.player.locals.clocks == absolute {
-		horizon = end - int(r.now)
+		horizon = ms(s.Horizon) - int(r.now)
 	}
 	for i := range s.Clients {
 		p := &s.parts.clients.list[r.clients[i]]
 		if !p.c.paused && paused>>i&1 == 0 {
-			limit = min(limit, p.due)
+			due = min(due, p.due)
 		}
 		if p.c.at.sleeps {
-			horizon = min(horizon, end-p.c.slept)
+			horizon = min(horizon, ms(s.Horizon)-p.c.ago.slept)
 		}
 		if s.player.locals.clocks == differences {
-			horizon = min(horizon, end-p.c.age)
+			horizon = min(horizon, ms(s.Horizon)-p.c.ago.read)
 		}
 	}
-	return limit, horizon
+	return due, horizon
 }
 
 // around adds an end, a moment before it and one after, and the last one at which a lease certainly runs.
@@ -406,3 +424,14 @@ func around(add func(int), end int) {
 
 // safely is more than the margin by which the checker lets a lease end early.
 const safely = 30
+
+// ofSessions adds when sessions end of clients that are dead, paused or cut off.
+func (s *Space) ofSessions(add func(int), r *State, paused uint8) {
+	for i := range s.Clients {
+		c := &s.parts.clients.list[r.clients[i]].c
+		ends := c.phase == crashed && len(c.session.made)+len(c.travel) > 0
+		if left := s.parts.servers.list[r.servers[0]].left[i]; left > 0 && (ends || c.phase != crashed && (c.paused || paused>>i&1 != 0 || c.session.cut)) {
+			around(add, left)
+		}
+	}
+}

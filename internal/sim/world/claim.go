@@ -37,7 +37,7 @@ func (m *monitor) claim(w *world, i int, q message, change history.Change) (mine
 	switch {
 	case change.After.TTL > 0:
 		mine.ends = max(ms(change.After.TTL), 1)
-	case !w.config.Lock.Leaseless:
+	case !w.config.leaseless():
 		mine.ends = ms(w.config.Lease)
 	}
 	switch {

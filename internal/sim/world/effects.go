@@ -23,6 +23,7 @@ func (a reads) with(b reads) reads {
 type inputs struct {
 	choice                       Choice
 	client, server, monitor, now int32
+	number                       int32  // that a node gets; 0: it does not matter
 	turn                         int8   // counted from over
 	seen                         uint16 // of other clients, by the monitor
 }
@@ -38,6 +39,9 @@ type effect struct {
 func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	switch o.kind {
 	case passes:
+		if s.player.sessions {
+			return s.makeWhole(r, o)
+		}
 		next, suspects := s.wait(r, o)
 		return next, suspects, nil
 	case strikesServer:
@@ -47,7 +51,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	if o.kind == strikes {
 		next.struck = s.struckOf(s.player.strikes(s.parts.strucks.list[r.struck].struck, o))
 	}
-	first := inputs{choice: o, client: r.clients[o.client]}
+	first := inputs{choice: o, client: r.clients[o.client], number: s.numberFor(r, o)}
 	key := first
 	e, known := s.parts.effects[key]
 	reads := e.reads
@@ -61,13 +65,15 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 			return next, 0, err
 		}
 		reads = reads.with(w.reads)
-		if bits.OnesCount8(reads.servers) > 1 {
-			return s.rowOf(w), w.known.suspects, nil
+		if w.others || bits.OnesCount8(reads.servers) > 1 {
+			all := s.rowOf(w)
+			s.handsOver(r, &all, int(o.client))
+			return all, w.known.suspects & s.interest.suspicions, nil
 		}
 		if s.player.locals.clocks != absolute {
 			reads.clock = false // the client's part has what it shows
 		}
-		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects}
+		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects & s.interest.suspicions}
 		if at := next.server(reads); at != nil {
 			e.server = s.serverOf(*w.server(reads))
 		}
@@ -85,7 +91,17 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	if reads.monitor {
 		next.monitor = e.monitor
 	}
+	s.handsOver(r, &next, int(o.client))
 	return next, e.suspects, nil
+}
+
+// makeWhole makes a choice that is about all of a state.
+func (s *Space) makeWhole(r *State, o Choice) (State, Suspicions, error) {
+	w := s.world(r)
+	if err := s.player.make(w, o); err != nil {
+		return *r, 0, err
+	}
+	return s.rowOf(w), w.known.suspects & s.interest.suspicions, nil
 }
 
 var noReads reads
@@ -96,7 +112,10 @@ func (s *Space) reading(key inputs, r *State, reads reads) inputs {
 		key.server = 1 + *at
 	}
 	if reads.turn {
-		key.turn = 1 + int8(s.parts.monitors.list[r.monitor].turn-over)
+		m := &s.parts.monitors.list[r.monitor]
+		if key.turn = 1 + 2*int8(m.turn-over); m.contested {
+			key.turn++
+		}
 	}
 	if reads.clock {
 		key.now = 1 + r.now
@@ -105,7 +124,7 @@ func (s *Space) reading(key inputs, r *State, reads reads) inputs {
 		key.monitor = 1 + r.monitor
 		for k := range s.Clients {
 			if k != int(key.choice.client) {
-				key.seen |= uint16(s.parts.clients.list[r.clients[k]].seen) << (2 * k)
+				key.seen |= uint16(s.parts.clients.list[r.clients[k]].seen) << (3 * k)
 			}
 		}
 	}
@@ -158,5 +177,5 @@ func (s *Space) strikeAnew(r *State, o Choice) (State, Suspicions, error) {
 			s.parts.effects[inputs{choice: o, client: r.clients[i], server: 1 + r.servers[o.client]}] = effect{client: next.clients[i], server: next.servers[o.client]}
 		}
 	}
-	return next, w.known.suspects, nil
+	return next, w.known.suspects & s.interest.suspicions, nil
 }

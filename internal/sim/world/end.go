@@ -10,7 +10,7 @@ import (
 func (s *Space) Losses(r *State) Suspicions {
 	resource := s.parts.servers.list[r.resource].server
 	if resource.counter() < int64(s.parts.monitors.list[r.monitor].acked) {
-		return Suspect(checker.LostUpdate)
+		return s.Suspect(checker.LostUpdate)
 	}
 	return 0
 }
@@ -22,7 +22,12 @@ func (r State) Ending() State {
 }
 
 // Stuck says whether the lock is stuck for a fresh client in a state in which all others have ended.
-func (s *Space) Stuck(r *State) (bool, error) { return s.player.stuck(s.world(r)) }
+func (s *Space) Stuck(r *State) (bool, error) {
+	if s.Suspect(checker.StuckLock) == 0 {
+		return false, nil
+	}
+	return s.player.stuck(s.world(r))
+}
 
 // trialLength is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
 func (p *player) trialLength() int { return 2*ms(p.Lease) + ms(ownership.LeaseMargin(p.Lease)) }
@@ -36,6 +41,7 @@ const (
 // stuck has a fresh client try again and again, beside those that were refused, and says whether none of them ever gets the lock: a try that it
 // began after so long was refused.
 func (p *player) stuck(w *world) (bool, error) {
+	defer func(before seen) { p.seen = before }(p.seen)
 	fresh := len(w.clients)
 	at, err := p.locals.start(fresh)
 	if err != nil {

@@ -2,14 +2,89 @@ package world
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
-	"time"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/process"
 )
 
-// What a space tells of the search that has gone through it.
+// seen is what has happened at all, in any sequence so far.
+type seen struct {
+	held, refused, expired, handedOver bool
+	named                              bool // something was under the lock's key
+	beyond                             bool // something would have ended after the horizon
+}
+
+// Coverage is what has happened at all: a lock that no client ever got holds, and that shows nothing.
+func (s *Space) Coverage() (words []string) {
+	seen := &s.player.seen
+	for _, what := range [...]struct {
+		there bool
+		word  string
+	}{{seen.held, "held"}, {seen.refused, "refused"}, {seen.expired, "expired"}, {seen.handedOver, "handed over"}} {
+		if what.there {
+			words = append(words, what.word)
+		}
+	}
+	return words
+}
+
+// Unnamed says whether nothing was ever under the lock's key, so whose the lock is was not judged.
+func (s *Space) Unnamed() bool { return !s.player.seen.named && s.Lock.Needs != impls.NoServer }
+
+// Beyond says whether time was not followed to where something would have ended, so that the horizon mattered.
+func (s *Space) Beyond() bool { return s.player.seen.beyond }
+
+// handsOver notes that a client has got the lock which another one has or had that has not crashed.
+func (s *Space) handsOver(before, after *State, i int) {
+	if s.player.seen.handedOver || s.parts.clients.list[before.clients[i]].c.phase > acquiring || s.parts.clients.list[after.clients[i]].c.phase != holding {
+		return
+	}
+	for k := range s.Clients {
+		c := &s.parts.clients.list[after.clients[k]].c
+		s.player.seen.handedOver = s.player.seen.handedOver || k != i && (c.count.rounds > 0 || holding <= c.phase && c.phase <= finished)
+	}
+}
+
+// waits are the methods by which the lab has a client wait for a lock.
+var waits = []string{"Acquire", "Enter", "Leave", "Pause", "WaitedEnough", "Wakeups"}
+
+// Uncalled are those that the lock has, and that no client calls.
+func (s *Space) Uncalled() (names []string) {
+	l := &s.player.locals
+	p := process.New(&host{})
+	defer p.Close()
+	p.Open("lock", l.spec, l.opts, l.servers)
+	made := p.Lock("lock")
+	if waits, queues := made.(interface{ patient() impls.Lock }); queues {
+		made = waits.patient()
+	}
+	for _, name := range waits {
+		_, has := reflect.TypeOf(made).MethodByName(name)
+		if called := s.Queue && (name == "Enter" || name == "Leave"); has && !called {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// judged are the anomalies that are suspected: the others speak of one owner, which a semaphore has not, or of tries, which in a queue are none.
+func judged(config *Config) (list Suspicions) {
+	switch {
+	case config.Queue:
+		list.add(checker.Unfair)
+	case config.Lock.Permits > 1:
+		list.add(checker.DoubleHolder)
+		list.add(checker.StuckLock)
+		list.add(checker.HungOperation)
+	default:
+		list = ^list
+	}
+	return list
+}
 
 // Symmetric says whether clients count as one that differ by their tokens only.
 func (s *Space) Symmetric() bool { return len(s.parts.orders) > 1 }
@@ -19,14 +94,6 @@ func (s *Space) Declares() bool { return s.player.locals.declares || s.Without.U
 
 // Bytes is about how much memory it takes.
 func (s *Space) Bytes() int { return s.parts.bytes }
-
-// Beyond is the horizon, if something was to happen after it; else 0.
-func (s *Space) Beyond() time.Duration {
-	if s.beyond {
-		return s.Horizon
-	}
-	return 0
-}
 
 // Noticed says what the lock does that no search follows; empty: nothing was noticed.
 func (s *Space) Noticed() string {
@@ -78,81 +145,3 @@ func Waited(path []Choice) bool {
 	}
 	return false
 }
-
-// names of choices, by their kinds.
-var names = [...]string{
-	calls: "call", serves: "serve", takes: "reply", expires: "expire", wakes: "wake", arrives: "arrive", passes: "time", notices: "notice", vanishes: "vanish", breaks: "break",
-}
-
-// names of faults, where they are not their own.
-var shortNames = map[faults.Kind]string{
-	faults.ReplyLost: "lose", faults.LateRequest: "late", faults.Duplicate: "twice", faults.ClockAhead: "ahead", faults.ClockBehind: "behind",
-	faults.ClockJump: "jump", faults.FailOver: "fail",
-}
-
-// Name is what a choice is called in a state, for as long as the rules stay what they are. The client's operation is its task 0.
-func (s *Space) Name(r *State, o Choice) string {
-	if o.kind == passes {
-		return fmt.Sprintf("time.%d.%d.%d", o.time, o.paused, o.busy)
-	}
-	task := int(o.task)
-	if o.kind != strikesServer {
-		c := &s.parts.clients.list[r.clients[o.client]].c
-		if o.kind != arrives && o.kind != vanishes && c.operates(task) {
-			task = 0
-		}
-	}
-	if o.kind != strikes && o.kind != strikesServer {
-		if o.again {
-			task = 1
-		}
-		return fmt.Sprintf("%s.%d.%d", names[o.kind], o.client, task)
-	}
-	kind := s.player.kinds[o.fault]
-	name, short := shortNames[kind]
-	if !short {
-		name = string(kind)
-	}
-	if o.unseen {
-		name += "-waiting"
-	}
-	return fmt.Sprintf("%s.%d.%d", name, o.client, task)
-}
-
-// Asks is the request that the client's operation sends after a choice, and has not sent before; nil: there is none.
-func (s *Space) Asks(before, after *State, o Choice) [][]string {
-	switch o.kind {
-	case passes, strikesServer, arrives, vanishes:
-		return nil
-	}
-	was, is := s.parts.clients.list[before.clients[o.client]].c.at, s.parts.clients.list[after.clients[o.client]].c.at
-	wait := is.wait(is.main)
-	if was == is || !is.busy || wait == nil || wait.Kind != process.Request {
-		return nil
-	}
-	return wait.Commands
-}
-
-// Sites are the lines of the lock's code at which a client waits, as "file.go:12", the innermost first, if Config.Sites.
-func (s *Space) Sites(r *State, client int) (sites []string) {
-	c := &s.parts.clients.list[r.clients[client]].c
-	if c.phase == crashed {
-		return nil
-	}
-	for _, wait := range c.at.waits {
-		sites = append(sites, wait.Sites...)
-	}
-	return sites
-}
-
-// Coverage is what happened at all.
-func (s *Space) Coverage() (words []string) {
-	if slices.ContainsFunc(s.parts.clients.list, func(p clientPart) bool { return p.c.on }) {
-		words = append(words, "held")
-	}
-	return words
-}
-
-func (s *Space) Unnamed() bool { return false }
-
-func (s *Space) Uncalled() []string { return nil }

@@ -36,6 +36,7 @@ const (
 	lost
 	expired
 	wake
+	published // a message
 )
 
 // input is what a client is given.
@@ -44,10 +45,18 @@ type input struct {
 	task    int
 	op      history.Op // of a call
 	replies []service.Reply
+	text    string // of a message
 }
 
-func (in input) text() string {
-	return string(appendReplies(fmt.Appendf(nil, "%d %d %d", in.kind, in.task, in.op), in.replies))
+func (in input) name() string {
+	b := make([]byte, 0, 64)
+	for _, n := range [...]int{int(in.kind), in.task, int(in.op)} {
+		b = append(strconv.AppendInt(b, int64(n), 10), ' ')
+	}
+	if in.kind == published {
+		return string(strconv.AppendQuote(b, in.text))
+	}
+	return string(appendReplies(b, in.replies))
 }
 
 // moment is a client after all that it was given, one after the other. Two moments are one only if that was the same, word for word, with
@@ -62,6 +71,7 @@ type moment struct {
 	read    bool // what it does may depend on a reading
 	sleeps  bool // something is under way that has slept
 	tokens  int  // that it was given
+	top     int  // see client.top
 	waits   []process.Wait
 	notices []process.Notice
 	main    int  // the task of the latest operation
@@ -76,6 +86,8 @@ type moment struct {
 type reading struct {
 	clock int // of both: since the beginning or, if only differences count, since the lock read one
 	ahead int // the wall clock has been set ahead by so much since the beginning
+	life  int // on a ZooKeeper: how many sessions have ended
+	lasts int // and how long the present one lasts at least
 }
 
 // clocks says what a search knows of the lock: that it reads no clock, that nothing but the differences between readings matter to it, or
@@ -93,6 +105,7 @@ var (
 	errReads    = errors.New("the lock reads clocks")
 	errLimits   = errors.New("the lock limits its holds")
 	errAbsolute = errors.New("the lock depends on what a clock shows, not on differences only")
+	errSession  = errors.New("it reads a clock, and of a lock on a ZooKeeper a search follows only how long a session lasts")
 )
 
 // edge leads from one moment by an input: to one, or, if the lock read its clock, to one for each time.
@@ -113,6 +126,7 @@ type locals struct {
 	spec       impls.Spec
 	opts       impls.Options
 	servers    int
+	sessions   bool // the lock is on a ZooKeeper
 	clocks     clocks
 	undeclared bool // what the lock declares is not asked for
 	declares   bool // the lock says what it keeps
@@ -137,7 +151,9 @@ func (l *locals) close() {
 type host struct {
 	client, tokens int
 	shown          reading
-	read, sites    bool
+	read, sites    bool           // a clock was read; see Config.Sites
+	asked          bool           // the session was asked for
+	watches        map[int]string // the nodes that are watched, by the numbers of the watches
 }
 
 // NotesSites says whether each wait says which lines of the lock's code wait.
@@ -152,6 +168,18 @@ func (h *host) Now() time.Time {
 func (h *host) Monotonic() time.Duration {
 	h.read = true
 	return duration(h.shown.clock + monotonicZero)
+}
+
+// Life is the number of the session.
+func (h *host) Life(string) int {
+	h.asked = true
+	return h.shown.life
+}
+
+// Lasts is how long it lasts at least.
+func (h *host) Lasts(string) time.Duration {
+	h.asked = true
+	return duration(h.shown.lasts)
 }
 
 func (h *host) Token() string {
@@ -177,7 +205,7 @@ func (l *locals) start(client int) (*moment, error) {
 
 // after is the client after one more input.
 func (l *locals) after(m *moment, in input, shown reading) (*moment, error) {
-	text := in.text()
+	text := in.name()
 	e := m.next[text]
 	if e != nil && e.to[e.place(shown)] != nil {
 		return e.to[e.place(shown)], nil
@@ -203,6 +231,9 @@ func (l *locals) run(m *moment) (*moment, error) {
 	m.number, m.next = l.count, map[string]*edge{}
 	if err := l.execute(m, 0); err != nil {
 		return nil, err
+	}
+	if l.sessions {
+		m.knowNumbers()
 	}
 	if m.read && l.clocks == differences {
 		later := *m
@@ -293,7 +324,7 @@ func (l *locals) execute(m *moment, which int) error {
 		if n.before == nil {
 			continue
 		}
-		live.host.shown, live.host.read = n.shown, false
+		live.host.shown, live.host.read, live.host.asked = n.shown, false, false
 		if l.clocks == differences {
 			live.host.shown.clock += live.clock
 		}
@@ -308,6 +339,9 @@ func (l *locals) execute(m *moment, which int) error {
 				return err
 			}
 		}
+		if n != m && l.sessions {
+			live.host.follow(live.process.Waits())
+		}
 	}
 	return l.note(m, live)
 }
@@ -318,7 +352,8 @@ func (l *locals) note(m *moment, live *life) error {
 		return l.impure(err)
 	}
 	m.waits, m.notices, m.busy, m.tokens = live.process.Waits(), live.process.Notices(), live.process.Busy(), live.host.tokens
-	m.reads, m.read = live.host.read, live.host.read || m.before != nil && m.before.read
+	m.reads, m.read = live.host.read || live.host.asked, live.host.read || m.before != nil && m.before.read
+	live.host.follow(m.waits)
 	asleep := func(w process.Wait) bool { return w.Kind == process.Sleep }
 	l.deadline, l.late = l.deadline || live.process.AskedDeadline(), l.late || live.process.AskedLate()
 	m.sleeps = m.before != nil && m.before.sleeps && !m.idle() || slices.ContainsFunc(m.waits, asleep)
@@ -330,7 +365,9 @@ func (l *locals) note(m *moment, live *life) error {
 	}
 	limited := func(n process.Notice) bool { return n.Kind == process.Renewed || n.Answer.Limited }
 	switch {
-	case m.reads && l.clocks == unread:
+	case live.host.read && l.sessions:
+		return errSession
+	case live.host.read && l.clocks == unread:
 		return errReads
 	case !l.limits && slices.ContainsFunc(m.notices, limited):
 		return errLimits
@@ -340,7 +377,7 @@ func (l *locals) note(m *moment, live *life) error {
 
 // begin makes a new process, whose clock shows that.
 func (v *life) begin(l *locals, client, clock int) {
-	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}, sites: l.sites}
+	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}, sites: l.sites, watches: map[int]string{}}
 	v.process = process.New(v.host)
 	v.process.SendSources()
 	if l.count > watchedRuns {
@@ -355,7 +392,7 @@ func (v *life) give(m *moment) error {
 	if m.given.kind == call {
 		m.main = v.process.Call("lock", m.given.op, operation(m.given.op, v.process.ResourceServer()))
 	} else {
-		v.process.Resume(m.given.task, process.Input{Replies: m.given.replies, Lost: m.given.kind == lost, Expired: m.given.kind == expired})
+		v.process.Resume(m.given.task, process.Input{Replies: m.given.replies, Lost: m.given.kind == lost, Expired: m.given.kind == expired, Message: m.given.text})
 	}
 	return v.process.Err()
 }

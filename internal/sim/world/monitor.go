@@ -12,10 +12,10 @@ import (
 // checker judges the whole history then.
 type Suspicions uint32
 
-// Suspect suspects one.
-func Suspect(name checker.Name) (s Suspicions) {
-	s.add(name)
-	return s
+// Suspect suspects one, if it is looked for.
+func (s *Space) Suspect(name checker.Name) (suspects Suspicions) {
+	suspects.add(name)
+	return suspects & s.interest.suspicions
 }
 
 func (s *Suspicions) add(name checker.Name) {
@@ -45,15 +45,17 @@ type charges [len(harms)]uint32
 
 // looks is what a client's operation has seen and done.
 type looks struct {
-	after                    bool // when its acquire was called, the owner had been told that it has not got the lock
-	left                     bool // its acquire was refused by a lock that a release had left in place
-	ghost                    bool // its acquire met the lock of a client that was told that it has not got it
-	kept                     int  // the client, plus 1, for whose acquire its own found the lock kept
-	keptRefused              bool // that acquire has ended without the lock
-	swapped                  bool // another was told ok, though the lock was kept from it for this client's acquire
-	rightful                 bool // the lock was its own when its release was called, and since
-	looked, changed, removed bool // by its release
-	inner                    bool // its release leaves it the lock, which it has acquired more often
+	after                    bool  // when its acquire was called, the owner had been told that it has not got the lock
+	took, passed             bool  // its acquire has taken the lock; and since then another client was told that it has it
+	left                     bool  // its acquire was refused by a lock that a release had left in place
+	ghost                    bool  // its acquire met the lock of a client that was told that it has not got it
+	kept                     int   // the client, plus 1, for whose acquire its own found the lock kept
+	keptRefused              bool  // that acquire has ended without the lock
+	swapped                  bool  // another was told ok, though the lock was kept from it for this client's acquire
+	freed                    uint8 // the servers, in bits, from which its release has removed its client's part
+	rightful                 bool  // the lock was its own when its release was called, and since
+	looked, changed, removed bool  // by its release
+	inner                    bool  // its release leaves it the lock, which it has acquired more often
 }
 
 // monitor is what Suspicions need to know of what has happened.
@@ -63,14 +65,17 @@ type monitor struct {
 	challenger claim // it has replaced the owner's value, and has not been told yet
 	charges    charges
 	clients    [mostClients]looks
-	turn       int // the client that was told last that it has the lock, or nobody, or over
+	turn       int   // the client that was told last that it has the lock, or nobody, or over
+	contested  bool  // another may have taken it later
+	overtaken  uint8 // the clients, in bits, that have written, or may, for work since whose call another was told that it has the lock
 	fence      int64
 	acked      int   // how many updates were acknowledged
 	greatest   int64 // of what they had read
 	hung       bool
 	left       bool // the owner's release has left the lock in place
 	tally      tally
-	queue      queue // if clients queue
+	queue      queue  // if clients queue
+	shares     shares // of a lock on several servers
 }
 
 // Turns that are no client's.
@@ -79,7 +84,9 @@ const (
 	over   = -2 // the latest one has ended
 )
 
-func newMonitor() monitor { return monitor{owner: nobodys, challenger: nobodys, turn: nobody} }
+func newMonitor(config *Config) monitor {
+	return monitor{owner: nobodys, challenger: nobodys, turn: nobody, shares: newShares(config)}
+}
 
 func (m *monitor) called(w *world, i int, op history.Op) {
 	c, l := &w.clients[i], &m.clients[i]
@@ -88,9 +95,11 @@ func (m *monitor) called(w *world, i int, op history.Op) {
 		if c.phase = acquiring; w.config.Queue {
 			m.queue.calls(i)
 		}
-		*l = looks{after: m.owner.client >= 0 && m.owner.standing == refused}
+		*l = looks{after: m.owner.client >= 0 && m.owner.standing == refused || m.shares.ghosts(i)}
 	case history.OpWork:
-		c.phase = working
+		if c.phase = working; !c.writesLate() {
+			m.overtaken &^= 1 << i
+		}
 	case history.OpRelease:
 		c.phase = releasing
 		*l = looks{rightful: (c.active() || c.unsure) && m.rightful(i), inner: w.reenters() && c.active() && c.count.holds > 1}
@@ -105,6 +114,9 @@ func (m *monitor) called(w *world, i int, op history.Op) {
 
 // rightful says whether the lock is the client's, with time left.
 func (m *monitor) rightful(i int) bool {
+	if m.shares.need > 0 {
+		return m.shares.rightful(i)
+	}
 	return m.owner.client == i && m.owner.standing == granted && m.owner.ends > 0
 }
 
@@ -113,6 +125,7 @@ func (m *monitor) ends(i int) {
 	if m.owner.client == i {
 		m.owner.over = true
 	}
+	m.shares.holdEnds(i)
 }
 
 // holds: a client holds the lock from now, or goes on.
@@ -158,8 +171,11 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 				m.suspects.add(checker.Unreleasable)
 			}
 		}
-		l.after, l.ghost, l.left = false, false, false
+		*l = looks{}
 	case history.OpWork:
+		if !w.clients[i].writesLate() {
+			m.overtaken &^= 1 << i
+		}
 		if ok {
 			if m.acked > 0 && m.greatest >= a.Read {
 				m.suspects.add(checker.LostUpdate)
@@ -169,30 +185,6 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 	case history.OpRelease:
 		m.released(w, i, a.Outcome)
 	}
-}
-
-func (m *monitor) released(w *world, i int, outcome history.Outcome) {
-	l := &m.clients[i]
-	if outcome == history.OK && m.turn == i && !l.inner {
-		m.turn = over
-	}
-	own := m.rightful(i)
-	if m.tally.released(i, outcome) && l.changed && own {
-		m.suspects.add(checker.Unreleasable)
-	}
-	if own && !l.inner && (l.rightful || l.changed) && outcome != history.Unknown {
-		if m.left = true; l.looked && outcome == history.No {
-			m.suspects.add(checker.Unreleasable)
-		}
-	}
-	if (own && l.rightful && !l.changed || l.removed) && outcome == history.No {
-		m.suspects.add(checker.FalseAlarm)
-	}
-	if l.inner && outcome == history.No { // it was told that the lock is not its own
-		m.ends(i)
-		w.clients[i].on = false
-	}
-	*l = looks{}
 }
 
 func (m *monitor) grant(w *world, i int, a history.Answer) {
@@ -207,7 +199,16 @@ func (m *monitor) grant(w *world, i int, a history.Answer) {
 		}
 		m.holds(w, i, ms(c.lasts(a.Valid)-history.ExpiryMargin)-c.heard, a.Limited)
 	}
-	m.turn = i
+	m.turn, m.contested = i, m.clients[i].passed
+	for k := range w.clients {
+		if k == i {
+			continue
+		}
+		m.clients[k].passed = m.clients[k].passed || m.clients[k].took
+		if c := &w.clients[k]; c.phase == working || c.writesLate() {
+			m.overtaken |= 1 << k
+		}
+	}
 	if a.Fence != 0 {
 		if a.Fence <= m.fence && !again {
 			m.suspects.add(checker.FenceRegression)
@@ -225,6 +226,7 @@ func (m *monitor) settle(i int, ok bool) {
 	if o := &m.owner; o.client == i && o.standing == pending {
 		o.standing = end
 	}
+	m.shares.settle(i, end)
 	if ch := &m.challenger; ch.client == i && ch.standing == pending {
 		if ch.standing = end; ok {
 			m.owner = *ch
@@ -289,6 +291,8 @@ func (m *monitor) crashed(i int) {
 	if m.owner.client == i {
 		m.owner.dead = true
 	}
+	m.shares.crashes(i)
+	m.clients[i].took, m.clients[i].passed = false, false
 	m.settleCharges(i, false)
 	m.queue.crashed(i)
 	if m.challenger.client == i {
@@ -296,26 +300,11 @@ func (m *monitor) crashed(i int) {
 	}
 }
 
-// patience is how long a user waits for a release.
-func patience(lease int) int { return lease * 5 / 4 }
-
-// late says whether a client's release has taken too long, and its client has not been paused meanwhile.
-func (c *client) late(lease int) bool {
-	return c.phase == releasing && !c.delayed && c.called >= patience(lease)
-}
-
 // passes lets time pass. The clients, in bits, are paused meanwhile.
 func (m *monitor) passes(d int, paused uint8) {
 	m.queue.disturbs(paused)
+	m.shares.passes(d)
 	m.owner.ends, m.challenger.ends = nearer(m.owner.ends, d), nearer(m.challenger.ends, d)
-}
-
-// hangs: a client's release has taken too long, and no fault has struck.
-func (m *monitor) hangs() {
-	if !m.hung {
-		m.hung = true
-		m.suspects.add(checker.HungOperation)
-	}
 }
 
 // wrote takes in a request to the resource, of which nothing remains. One that shows a fence only is no write.
@@ -324,15 +313,16 @@ func (w *world) wrote(i int, request message, r service.Reply) {
 		return
 	}
 	w.reads.turn = true
-	if turn := w.known.turn; turn != nobody && turn != i {
-		w.known.suspects.add(checker.StaleWrite)
+	if m := &w.known; m.turn != nobody && (m.turn != i || m.contested) {
+		m.suspects.add(checker.StaleWrite)
 	}
 }
 
 // commanded takes in a command that names the lock, and what it did.
 func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 	if len(w.servers) > 1 {
-		return // nothing is concluded from one server of several
+		m.commandedOnOne(w, i, q, change)
+		return
 	}
 	effect := change.Effect(0)
 	mine, acquires := m.claim(w, i, q, change)
@@ -355,23 +345,47 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 		m.flag(i, effect, harm, mine, foreign)
 	}
 	m.look(i, q, effect, change.Before.Exists(), own)
+	m.recount(w, i, q, effect, foreign, acquires)
+	m.left = m.left && !foreign && stays(effect, change)
+	if counts {
+		m.count(mine)
+		return
+	}
+	if m.follow(effect, own, live && !foreign, foreign, mine, change); m.owner.client == i {
+		m.haunts(w, mine)
+	}
+}
+
+// haunts: a late command of an acquire that was refused has taken the lock. Whoever acquires now may have called since.
+func (m *monitor) haunts(w *world, late claim) {
+	for k := range w.clients {
+		m.clients[k].after = m.clients[k].after || late.standing == refused && w.clients[k].phase == acquiring
+	}
+}
+
+// recount takes in what a command has made of the queue, and of how often its client has the lock.
+func (m *monitor) recount(w *world, i int, q message, effect history.Effect, foreign, acquires bool) {
 	if w.config.Queue && !q.ended && q.op == history.OpAcquire {
 		m.queue.commanded(i, effect)
 	}
 	if w.reenters() {
 		m.tally.commanded(i, effect, foreign, acquires)
 	}
-	m.left = m.left && !foreign && stays(effect, change)
-	if counts {
-		m.count(mine)
-		return
-	}
-	m.follow(effect, own, live && !foreign, foreign, mine, change)
+}
+
+// writesLate says whether a write of the client's is on its way that nobody waits for.
+func (c *client) writesLate() bool {
+	return slices.ContainsFunc(c.travel, func(m message) bool { return m.op == history.OpWork })
 }
 
 // stays says whether a command has left the lock as it was, but for its end.
 func stays(effect history.Effect, change history.Change) bool {
 	return change.Before.Exists() && effect != history.EffectRemoved && effect != history.EffectReplaced
+}
+
+// seizes says whether a command may have taken the lock.
+func seizes(effect history.Effect) bool {
+	return effect == history.EffectCreated || effect == history.EffectReplaced || effect == history.EffectUnclear
 }
 
 // look notes what the operation of a command has seen and done.
@@ -383,6 +397,9 @@ func (m *monitor) look(i int, q message, effect history.Effect, there, own bool)
 	switch q.op {
 	case history.OpAcquire:
 		met := there && effect == history.EffectNone
+		if seizes(effect) {
+			l.took, l.passed = true, false
+		}
 		l.ghost = l.ghost || met && l.after && o.ghost(i)
 		l.left = l.left || m.left && met
 		l.kept, l.keptRefused = 0, false

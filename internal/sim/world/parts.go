@@ -1,6 +1,7 @@
 package world
 
 import (
+	"hash/maphash"
 	"unsafe"
 )
 
@@ -28,6 +29,7 @@ type clientPart struct {
 	soon         bool  // some message of its arrives before time passes
 	over         bool  // see Space.over
 	late         bool  // see client.late
+	top          int   // see client.top
 	due          int   // when its next wait ends
 	times        []int // when something of it ends
 	choices      []offer
@@ -41,6 +43,8 @@ type serverPart struct {
 	times []int
 	lives []int // when something ends, if the lock asks for that
 	holds bool  // something that time or its end may change
+	left  []int // of a ZooKeeper: how long each client's session lasts
+	top   int   // and one more than the greatest number of its nodes
 }
 
 // struckPart are the faults so far.
@@ -64,14 +68,16 @@ type parts struct {
 	effects  map[inputs]effect
 	aged     struct{ clients, servers map[passing]int32 }
 	orders   []*order
-	names    map[any]int32 // what parts are called under orders
-	bytes    int           // about what they take
+	names    map[print]int32 // what parts are called under orders
+	seeds    [2]maphash.Seed // of these prints
+	bytes    int             // about what they take
 }
 
 func newParts(config Config) parts {
 	p := parts{
 		clients: newTable[string, clientPart](), servers: newTable[string, serverPart](), monitors: newTable[monitor, monitor](),
-		strucks: newTable[struck, struckPart](), effects: map[inputs]effect{}, names: map[any]int32{},
+		strucks: newTable[struck, struckPart](), effects: map[inputs]effect{}, names: map[print]int32{},
+		seeds:  [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		orders: orders(config.Clients, config.Lock.EqualTokens && !config.Without.Apart),
 	}
 	p.aged.clients, p.aged.servers = map[passing]int32{}, map[passing]int32{}
@@ -144,7 +150,10 @@ func (s *Space) clientOf(c client, i int) int32 {
 	p.asks = c.asks()
 	p.user = !c.at.busy && (c.phase == holding || c.phase == worked)
 	for _, m := range c.travel {
-		p.soon = p.soon || m.soon
+		p.soon = p.soon || m.soon && !(c.session.cut && asksKeeper(m.server))
+	}
+	if s.player.sessions {
+		p.top = c.top()
 	}
 	for _, d := range c.due {
 		if p.times = append(p.times, d.at); d.at > 0 {
@@ -166,6 +175,9 @@ func (s *Space) clientOf(c client, i int) int32 {
 	if c.on {
 		p.seen |= 2
 	}
+	if c.phase == working || c.writesLate() {
+		p.seen |= 4
+	}
 	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.clients.add(string(s.scratch.text), p)
 }
@@ -182,6 +194,12 @@ func (s *Space) serverOf(v server) int32 {
 			p.lives = append(p.lives, ms(left))
 		}
 	}
+	if m, is := v.model.(keeperModel); is {
+		for i := range s.Clients {
+			p.left = append(p.left, m.left(i))
+		}
+		p.top = topNumber(string(s.scratch.text))
+	}
 	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.servers.add(string(s.scratch.text), p)
 }
@@ -196,6 +214,7 @@ func (s *Space) struckOf(k struck) int32 {
 
 func (s *Space) monitorOf(m monitor) int32 {
 	m.suspects = 0
+	s.interest.keep(&m)
 	return of(&s.parts.monitors, m)
 }
 
@@ -218,7 +237,10 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 		key := passing{number: r.servers[i], time: o.time}
 		n, known := s.parts.aged.servers[key]
 		if !known {
-			n = s.serverOf(s.parts.servers.list[r.servers[i]].passes(int(o.time)))
+			before := s.parts.servers.list[r.servers[i]].server
+			after := before.passes(int(o.time))
+			s.player.seen.expired = s.player.seen.expired || before.model.State(lockKey).Exists() && !after.model.State(lockKey).Exists()
+			n = s.serverOf(after)
 			s.parts.aged.servers[key] = n
 		}
 		next.servers[i] = n
@@ -235,11 +257,33 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 	if s.player.locals.clocks == absolute {
 		next.now += o.time
 	}
-	return next, m.suspects
+	return next, m.suspects & s.interest.suspicions
 }
 
 // passing is a part while time passes.
 type passing struct {
 	number, time int32
 	how          uint8 // whether it is a client that is paused, or in a long hold
+}
+
+// numberFor is the number of the node that a choice makes; 0: it makes none that is numbered.
+func (s *Space) numberFor(r *State, o Choice) int32 {
+	if !s.player.sessions || o.kind != serves && o.kind != arrives {
+		return 0
+	}
+	c := &s.parts.clients.list[r.clients[o.client]].c
+	m := message{}
+	if o.kind == serves {
+		m.commands = c.at.wait(int(o.task)).Commands
+	} else {
+		m = c.travel[o.task]
+	}
+	if !m.isNumbered() {
+		return 0
+	}
+	next := max(s.parts.servers.list[r.servers[0]].top, int(s.parts.monitors.list[r.monitor].fence))
+	for i := range s.Clients {
+		next = max(next, s.parts.clients.list[r.clients[i]].top)
+	}
+	return int32(next) + 1
 }

@@ -67,6 +67,9 @@ func (s *Space) Privately(r *State) (o Choice, there bool, err error) {
 
 // circumstances are those after some faults; nil: no step is private.
 func (p *player) circumstances(k struck) *circumstances {
+	if p.sessions || p.Without.Public {
+		return nil
+	}
 	in := circumstances{awake: true}
 	for at, kind := range p.kinds {
 		switch may := k.all < p.Most && int(k.kinds[at]) < p.Budget[kind]; {
@@ -78,9 +81,6 @@ func (p *player) circumstances(k struck) *circumstances {
 		case kind == faults.Pause, kind == faults.LongHold, kind == faults.StepAhead, kind == faults.StepBack:
 			in.awake = false
 		}
-	}
-	if p.Without.Public {
-		return nil
 	}
 	return &in
 }
@@ -100,24 +100,35 @@ func (s *Space) findPrivate(r *State, c *client, i int, in circumstances) (found
 		return found, nil // its user may come first
 	}
 	for _, wait := range c.at.waits {
-		given := input{kind: wake, task: wait.Task}
-		due, at := c.dueAt(wait.Task), c.answer(wait.Task)
-		switch {
-		case !c.alone(wait.Task, in.awake):
-			continue
-		case wait.Kind == process.Request && at >= 0 && (due == never || in.awake && due > 0) && !slices.Contains(c.torn, wait.Task) && (!in.tears || wait.Server == process.Resource):
-			found.choice.kind, given.kind, given.replies = takes, reply, c.answers[at].replies
-		case wait.Kind == process.Sleep && in.awake && !in.tears && due <= 0:
-			found.choice.kind = wakes
-		default:
+		given, may := c.givenAlone(&wait, in)
+		if !may {
 			continue
 		}
 		if found.there, err = s.unnoticed(r, c, wait.Task, given, in); found.there || err != nil {
+			if found.choice.kind = takes; given.kind == wake {
+				found.choice.kind = wakes
+			}
 			found.choice.task = uint8(wait.Task)
 			return found, err
 		}
 	}
 	return found, nil
+}
+
+// givenAlone is what a task may be given while nothing else can come before that.
+func (c *client) givenAlone(wait *process.Wait, in circumstances) (given input, may bool) {
+	if !c.alone(wait.Task, in.awake) {
+		return given, false
+	}
+	due := c.dueAt(wait.Task)
+	if wait.Kind == process.Sleep {
+		return input{kind: wake, task: wait.Task}, in.awake && !in.tears && due <= 0
+	}
+	at := c.answer(wait.Task)
+	if wait.Kind != process.Request || at < 0 || slices.Contains(c.torn, wait.Task) || in.tears && wait.Server != process.Resource {
+		return given, false
+	}
+	return input{kind: reply, task: wait.Task, replies: c.answers[at].replies}, due == never || in.awake && due > 0
 }
 
 // noTask is none of a client's.

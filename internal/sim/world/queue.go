@@ -31,6 +31,8 @@ func untilHeld(open func(impls.Env, impls.Options) impls.Lock) func(impls.Env, i
 
 type patientLock struct{ impls.Lock }
 
+func (l *patientLock) patient() impls.Lock { return l.Lock }
+
 func (l *patientLock) TryAcquire(ctx context.Context) (bool, error) {
 	patient, waits := l.Lock.(impls.Patient)
 	if !waits {

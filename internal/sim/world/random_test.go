@@ -3,6 +3,7 @@ package world
 import (
 	"cmp"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -22,7 +23,7 @@ var (
 )
 
 // TestTheCheckersJudgesAgreeOnRandomLocks: on random paths of locks that nobody has thought of, faults and all, the checker's monitors and its
-// models see the same anomalies, and they see no release that leaves its lock in place where this search has no suspicion.
+// models see the same anomalies, and they see none where this search has no suspicion.
 func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 	t.Parallel()
 	left, seeds := 0, []uint64{741, 1928, 3249} // these have shown something
@@ -43,14 +44,24 @@ func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 			}
 			verdict, suspects := wander(t, config, dice)
 			require.False(t, verdict.CheckerFault, "seed %d, path %d, %s: %s", seed, path, text, verdict.Reason)
+			requireSuspected(t, verdict, suspects, "seed %d, path %d, %s", seed, path, text)
 			if slices.Contains(verdict.Names(), checker.Unreleasable) {
 				left++
-				require.Contains(t, suspects.Names(), checker.Unreleasable, "seed %d, path %d, %s: %v", seed, path, text, verdict)
 			}
 		}
 	}
 	require.True(t, left > 0 || len(seeds) < 100, "no release left its lock in place")
 	t.Logf("%d paths of %d locks, %d of them unreleasable", len(seeds)**randomPaths, len(seeds), left)
+}
+
+// requireSuspected: all that the checker sees has looked wrong, but for what only a fresh client shows, and what this search does not look for.
+func requireSuspected(t *testing.T, verdict checker.Verdict, suspects Suspicions, path string, words ...any) {
+	t.Helper()
+	for _, name := range verdict.Names() {
+		if name != checker.StuckLock && name != checker.DeadGrant {
+			require.Contains(t, suspects.Names(), name, "%s: %v", fmt.Sprintf(path, words...), verdict.Anomalies)
+		}
+	}
 }
 
 // wander makes choices by chance, and says what the checker and the search see in the history.

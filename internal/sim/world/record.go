@@ -90,7 +90,7 @@ func (p *player) record(path []Choice, trial bool) (*Record, error) {
 		return nil, err
 	}
 	if ended {
-		r.event(history.Event{Kind: history.KindFinal, Lock: lockKey, Detail: &history.Detail{Value: w.resource.counter()}})
+		r.event(history.Event{Kind: history.KindFinal, Lock: r.player.key, Detail: &history.Detail{Value: w.resource.counter()}})
 	}
 	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
 	return record, nil
@@ -138,7 +138,7 @@ func (r *recorder) complete(w *world, from int) {
 	for i := from; i < len(r.trace.Steps); i++ {
 		after := &r.trace.Steps[i].After
 		for _, v := range w.servers {
-			after.Keys = append(after.Keys, v.model.State(lockKey))
+			after.Keys = append(after.Keys, r.player.lockAt(v.model))
 		}
 		for k := range r.player.Clients {
 			after.Holds = append(after.Holds, w.clients[k].active())
@@ -151,11 +151,14 @@ func (r *recorder) complete(w *world, from int) {
 func (r *recorder) opens(i int) {
 	r.open, r.ops, r.kept = append(r.open, 0), append(r.ops, history.OpNone), append(r.kept, "")
 	card := r.player.Lock.Card
-	d := &history.Detail{Lease: r.player.Lease, Contract: card.Declares(), Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local)}
+	d := &history.Detail{Lease: r.player.Lease, Contract: card.Declares(), Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local), Session: r.player.sessions}
 	if r.player.Servers > 1 {
 		d.Servers = r.player.Servers
+		if card.Needs == impls.EveryServer {
+			d.Need = d.Servers
+		}
 	}
-	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: lockKey, Detail: d})
+	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: r.player.key, Detail: d})
 }
 
 // choice records what nothing else does: time, faults, what a client is given, and the end of a pause.
@@ -174,8 +177,14 @@ func (r *recorder) choice(w *world, o Choice) {
 		return
 	case takes:
 		c := &w.clients[i]
-		replies := c.answers[c.answer(task)].replies
-		r.note(trace.Step{Kind: trace.Reply, Client: i, Reply: replies[len(replies)-1].String(), Beside: !c.operates(task)})
+		step := trace.Step{Kind: trace.Reply, Client: i, Beside: !c.operates(task)}
+		if at := c.messageFor(c.at.wait(task)); at >= 0 {
+			step.Reply = c.inbox[at].text
+		} else {
+			replies := c.answers[c.answer(task)].replies
+			step.Reply = replies[len(replies)-1].String()
+		}
+		r.note(step)
 	case expires:
 		r.unanswered(&w.clients[i], o, trace.Expire)
 	case breaks:
@@ -183,7 +192,12 @@ func (r *recorder) choice(w *world, o Choice) {
 	case notices:
 		r.note(trace.Step{Kind: trace.Expire, Client: i, Server: w.clients[i].at.wait(task).Server})
 	case wakes:
-		r.note(trace.Step{Kind: trace.Wake, Client: i, Beside: !w.clients[i].operates(task)})
+		if c := &w.clients[i]; c.at.wait(task).Kind != process.Contact { // that a session has ended is on record
+			r.note(trace.Step{Kind: trace.Wake, Client: i, Beside: !c.operates(task)})
+		}
+	case heals:
+		r.heals(i)
+		return
 	}
 	if c := &w.clients[i]; c.paused && c.phase != crashed {
 		r.event(history.Event{Kind: history.KindFault, Detail: &history.Detail{
@@ -195,7 +209,7 @@ func (r *recorder) choice(w *world, o Choice) {
 // operates says whether a task carries out the client's operation.
 func (c *client) operates(task int) bool { return c.at.busy && task == c.at.main }
 
-// passes records the faults that it takes for time to pass, and that it does.
+// passes records the faults that it takes for time to pass, and that it will.
 func (r *recorder) passes(o Choice) {
 	for i := range r.player.Clients {
 		switch bit := uint8(1) << i; {
@@ -206,7 +220,6 @@ func (r *recorder) passes(o Choice) {
 		}
 	}
 	r.note(trace.Step{Kind: trace.Time, Client: -1, Passed: duration(int(o.time)), Clock: o.clock})
-	r.now += duration(int(o.time))
 }
 
 // strikes records a fault of a client or its message.
@@ -272,7 +285,7 @@ func (r *recorder) called(w *world, i int, op history.Op) {
 	}
 	r.open[i], r.ops[i], r.kept[i] = int64(len(r.ids)+1), op, c.at.kept
 	r.ids[operationOf{i, c.ops}] = r.open[i]
-	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: lockKey, Op: op, ID: r.open[i]}
+	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: r.player.key, Op: op, ID: r.open[i]}
 	switch {
 	case i == r.trial:
 		e.Detail = &history.Detail{Bound: duration(r.player.trialLength())}
@@ -300,7 +313,7 @@ func (r *recorder) returned(w *world, i int, op history.Op, a history.Answer) {
 }
 
 func (r *recorder) closes(i int, op history.Op, a history.Answer) {
-	e := history.Event{Kind: history.KindReturn, Client: trace.ClientName(i), Lock: lockKey, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
+	e := history.Event{Kind: history.KindReturn, Client: trace.ClientName(i), Lock: r.player.key, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited && a.Outcome == history.OK {
 		e.Valid = history.Declared(a.Valid)
 	}
@@ -314,9 +327,9 @@ func (r *recorder) notice(i int, n process.Notice) {
 	if r == nil {
 		return
 	}
-	e, text := history.Event{Kind: history.KindLost, Client: trace.ClientName(i), Lock: lockKey, Detail: &history.Detail{Why: n.Why}}, "lost: "+n.Why
+	e, text := history.Event{Kind: history.KindLost, Client: trace.ClientName(i), Lock: r.player.key, Detail: &history.Detail{Why: n.Why}}, "lost: "+n.Why
 	if n.Kind == process.Renewed {
-		e = history.Event{Kind: history.KindValid, Client: trace.ClientName(i), Lock: lockKey, Valid: history.Declared(n.Valid)}
+		e = history.Event{Kind: history.KindValid, Client: trace.ClientName(i), Lock: r.player.key, Valid: history.Declared(n.Valid)}
 		text = "renewed for " + n.Valid.String()
 	}
 	r.event(e)
@@ -337,19 +350,37 @@ func (r *recorder) served(i int, m message, change history.Change, replies []ser
 	if named {
 		c.Changes = []history.Change{change}
 	}
+	if change.Key == lockNode {
+		c.Reply = nodeReply(m.commands[0][0], replies[0])
+	}
 	step := trace.Step{
 		Kind: trace.Serve, Client: i, Server: m.server, Request: m.commands, Reply: c.Reply, Beside: m.op == history.OpNone, Late: unheard,
 	}
 	if unheard {
 		step.Kind = trace.Arrive
 	}
-	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(i), Lock: lockKey, Detail: &history.Detail{Command: c}}
+	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(i), Lock: r.player.key, Detail: &history.Detail{Command: c}}
 	if m.op != history.OpNone {
-		e.ID, e.Op = r.ids[operationOf{i, m.id}], m.op
+		e.ID, e.Op = r.idOf(i, m), m.op
 		step.ID, step.Op = e.ID, e.Op
 	}
 	r.note(step)
 	if named || m.server == process.Resource {
 		r.event(e)
+	}
+}
+
+// idOf is the operation that a request is part of, as the history numbers it.
+func (r *recorder) idOf(i int, m message) int64 {
+	if i == r.trial {
+		return r.open[i]
+	}
+	return r.ids[operationOf{i, m.id}]
+}
+
+// elapse lets time pass.
+func (r *recorder) elapse(d int) {
+	if r != nil {
+		r.now += duration(d)
 	}
 }

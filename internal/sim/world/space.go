@@ -1,8 +1,8 @@
 // Package world is the model that a search goes through: what clients of a lock, its servers and time may do next, and what comes of it. A
 // state is a row of parts: clients, servers, and what suspicions need to know. A client is all that it was given since its lock declared what
 // it keeps (impls.Stateful); nothing else is concluded about what a lock remembers. A step is made once for all states that are alike in what
-// it reads. No order of steps is left out, refused tries are repeated whether anything has changed or not, and a lock that reads clocks meets
-// a grid of times. Clients count as one only if the lock's card says that tokens are compared for equality alone. Config.Without switches
+// it reads. No order of steps is left out but that of private ones, refused tries are repeated whether anything has changed or not, and a lock
+// that reads clocks meets a grid of times. Clients count as one only if the lock's card says that tokens are compared for equality alone. Config.Without switches
 // these reductions off.
 //
 // It owns states and choices, and plain definitions of what looks wrong. Whether it is, the checker says of the whole history. It must not
@@ -15,6 +15,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/redis"
@@ -46,9 +47,13 @@ type Config struct {
 	// before and after these, if the lock reads clocks. Horizon is when time ends for a lock that reads them, or sleeps: counted from the
 	// beginning or, if only differences matter, from the latest reading, and from when it began what sleeps.
 	Grid, Horizon time.Duration
+	Only          []checker.Name // what to suspect; none: anything
 	Without       Unreduced
 	Sites         bool // states say at which lines of the lock's code clients wait
 }
+
+// leaseless: no time ends the lock.
+func (c *Config) leaseless() bool { return c.Lock.Leaseless || c.Lock.Needs == impls.OneZooKeeper }
 
 // Unreduced switches off what makes states fewer, for tests: the answers are the same.
 type Unreduced struct {
@@ -61,11 +66,11 @@ type Unreduced struct {
 // Space is the states of a lock within bounds, and what is known of them. It is used by one goroutine.
 type Space struct {
 	Config
-	player  player
-	parts   parts
-	beyond  bool     // something was to happen after the horizon
-	lost    bool     // the lock has not come back
-	scratch struct { // what is used again
+	player   player
+	parts    parts
+	interest interest
+	lost     bool     // the lock has not come back
+	scratch  struct { // what is used again
 		text  []byte
 		list  []Choice
 		times []instant
@@ -75,14 +80,18 @@ type Space struct {
 // player makes choices in a world.
 type player struct {
 	Config
-	kinds    []faults.Kind // that may strike
-	locals   locals
-	fresh    *redis.Server // that no server is: those at the beginning are copies
-	hashes   bool          // the lock names scripts by their hashes, so it matters which ones a server has
-	lives    bool          // the lock asks how long keys live
-	met      error         // by a request, which ends the search
-	endless  bool          // a fresh client's try did not end
-	recorder *recorder     // nil, unless a sequence is made again for its history
+	kinds      []faults.Kind // that may strike
+	locals     locals
+	fresh      struct{ lock, resource model } // that no server is: those at the beginning are copies
+	sessions   bool                           // the lock is on a ZooKeeper
+	key        string                         // the lock's
+	hashes     bool                           // the lock names scripts by their hashes, so it matters which ones a server has
+	subscribes bool                           // it subscribes to channels, so there may be messages
+	lives      bool                           // it asks how long keys live
+	met        error                          // by a request, which ends the search
+	endless    bool                           // a fresh client's try did not end
+	seen       seen
+	recorder   *recorder // nil, unless a sequence is made again for its history
 }
 
 // New makes a space of which nothing is known. It is to be closed.
@@ -98,9 +107,13 @@ func New(config Config) (*Space, error) {
 }
 
 func newSpace(config Config, clocks clocks, limits, lives bool) *Space {
-	s := &Space{Config: config, player: player{Config: config, fresh: redis.New(), lives: lives}, parts: newParts(config)}
+	s := &Space{Config: config, player: player{Config: config, lives: lives}, parts: newParts(config), interest: interestIn(&config)}
+	s.player.fresh.lock, s.player.fresh.resource, s.player.key = onRedis(redis.New()), onRedis(redis.New()), lockKey
+	if s.player.sessions = config.Lock.Needs == impls.OneZooKeeper; s.player.sessions {
+		s.player.fresh.lock, s.player.key = newKeeper(config.Clients+1, config.Lease), lockNode
+	}
 	s.player.locals = locals{
-		spec: config.Lock, opts: impls.Options{Key: lockKey, Lease: config.Lease}, servers: config.Servers, sites: config.Sites, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
+		spec: config.Lock, opts: impls.Options{Key: s.player.key, Lease: config.Lease}, servers: config.Servers, sessions: s.player.sessions, sites: config.Sites, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
 		starts: map[int]*moment{}, rests: map[string]*moment{},
 	}
 	for kind, n := range config.Budget {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 	"github.com/locklab/locklab/internal/sim/service"
 )
 
-// errWait: no server of this model publishes, and no task waits for another's end for long.
+// errWait: only a ZooKeeper has what a task waits for.
 var errWait = errors.New("the lock waits for something that the search does not have")
 
 // make makes a choice.
@@ -31,11 +32,15 @@ func (p *player) make(w *world, o Choice) error {
 }
 
 func (p *player) apply(w *world, o Choice) error {
+	if p.sessions {
+		if done, err := p.makeOfSession(w, o); done || err != nil {
+			return err
+		}
+	}
 	i, task := int(o.client), int(o.task)
 	switch o.kind {
 	case passes:
-		p.pass(w, o)
-		return nil
+		return p.pass(w, o)
 	case strikes, strikesServer:
 		return p.strike(w, o)
 	case notices:
@@ -72,12 +77,9 @@ func (p *player) apply(w *world, o Choice) error {
 		c.answers = append(c.answers, answer{task, replies})
 		slices.SortFunc(c.answers, func(a, b answer) int { return a.task - b.task })
 	case takes:
-		in := input{kind: reply, task: task, replies: c.answers[c.answer(task)].replies}
-		c.torn = without(c.torn, task)
-		c.drop(task)
-		return p.give(w, i, in)
+		return p.give(w, i, c.take(task))
 	case expires:
-		if c.answer(task) < 0 {
+		if c.at.wait(task).Kind == process.Request && c.answer(task) < 0 {
 			c.depart(task, true)
 		}
 		c.drop(task)
@@ -133,7 +135,7 @@ func (p *player) give(w *world, i int, in input) error {
 			continue
 		}
 		if now := after.wait(old.Task); now == nil || now.Seq != old.Seq {
-			if c.answer(old.Task) < 0 {
+			if c.answer(old.Task) < 0 && !slices.Contains(c.session.gone, old.Task) {
 				c.depart(old.Task, true)
 			}
 			c.drop(old.Task)
@@ -141,10 +143,13 @@ func (p *player) give(w *world, i int, in input) error {
 		}
 	}
 	if c.at = after; after.reads {
-		c.age, w.reads.clock = 0, true
+		c.ago.read, w.reads.clock = 0, true
 	}
 	if err := c.begin(before); err != nil {
 		return err
+	}
+	if p.sessions {
+		p.listen(w, i, before)
 	}
 	for _, n := range after.notices {
 		p.receive(w, i, n)
@@ -157,10 +162,13 @@ func (p *player) give(w *world, i int, in input) error {
 
 // shown is what a client's clocks show.
 func (p *player) shown(w *world, c *client) reading {
-	if p.locals.clocks == differences {
-		return reading{clock: c.age}
+	if p.sessions {
+		return reading{life: c.session.life, lasts: ms(p.Lease) - c.session.silence}
 	}
-	return reading{c.shows(w.now), c.ahead}
+	if p.locals.clocks == differences {
+		return reading{clock: c.ago.read}
+	}
+	return reading{clock: c.shows(w.now), ahead: c.ahead}
 }
 
 // begin notes when new waits end.
@@ -170,7 +178,8 @@ func (c *client) begin(before *moment) error {
 		old := before.wait(wait.Task)
 		at := never
 		switch {
-		case wait.Kind != process.Sleep && wait.Kind != process.Request && wait.Kind != process.Join:
+		case isEvent(&wait) && wait.Timer == 0: // see session
+		case isEvent(&wait), !slices.Contains([]process.Kind{process.Sleep, process.Request, process.Join, process.Message}, wait.Kind):
 			return fmt.Errorf("%w: %d", errWait, wait.Kind)
 		case old != nil && old.Seq == wait.Seq:
 			at = c.dueAt(wait.Task)
@@ -197,15 +206,13 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 	c := &w.clients[i]
 	switch n.Kind {
 	case process.Returned:
-		for k := range c.travel {
-			if m := &c.travel[k]; m.op != history.OpNone && !m.ended {
-				m.ended, m.ok = true, n.Answer.Outcome == history.OK
-			}
-		}
+		c.settle(n.Answer.Outcome == history.OK)
 		inner := w.monitor().clients[i].inner
 		w.monitor().returned(w, i, n.Op, n.Answer)
 		p.recorder.returned(w, i, n.Op, n.Answer)
 		p.returned(c, n, inner)
+		p.seen.held = p.seen.held || c.phase == holding
+		p.seen.refused = p.seen.refused || n.Op == history.OpAcquire && n.Answer.Outcome == history.No
 	case process.Lost:
 		p.recorder.notice(i, n)
 		w.monitor().lost(w, i)
@@ -223,32 +230,10 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 		w.monitor().holds(w, i, ms(c.lasts(n.Valid)-history.ExpiryMargin)-c.heard, true)
 	case process.Hangup:
 		c.broken = without(c.broken, n.Server)
+		c.hangUp(n.Server, n.Conn)
 		w.leave(i, n)
 	}
 }
-
-// firstLate is the first of the numbers of connections that clients have given up.
-const firstLate = 7
-
-// leave closes a client's connection, or numbers it anew for what is still on its way by it.
-func (w *world) leave(i int, n process.Notice) {
-	c, model := &w.clients[i], w.change(n.Server).model
-	other := firstLate
-	for slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == other }) {
-		other++
-	}
-	for k := range c.travel {
-		if m := &c.travel[k]; m.conn == n.Conn && m.server == n.Server {
-			m.conn = other
-		}
-	}
-	model.Renumber(connection(i, n.Conn), connection(i, other))
-	if !slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == other }) {
-		model.Close(connection(i, other))
-	}
-}
-
-func connection(client, conn int) int { return client*100 + conn }
 
 func namesScripts(command string) bool {
 	name := strings.ToUpper(command)
@@ -257,6 +242,9 @@ func namesScripts(command string) bool {
 
 // serve has a server execute a request.
 func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply {
+	if p.sessions && asksKeeper(m.server) {
+		return p.serveNodes(w, i, m, unheard)
+	}
 	before, key := w.at(m.server).model, lockKey
 	if m.server == process.Resource {
 		key = counterKey
@@ -267,10 +255,12 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	for _, command := range m.commands {
 		replies = append(replies, v.model.Do(connection(i, m.conn), command...))
 		p.hashes = p.hashes || namesScripts(command[0])
+		p.subscribes = p.subscribes || subscribes(command[0])
 	}
 	p.meet(m, v.model.Unknown())
+	p.deliver(w, m.server)
 	if !p.hashes {
-		v.model.ForgetScripts()
+		asRedis(v.model).ForgetScripts()
 	}
 	change.After = v.model.State(key)
 	p.recorder.served(i, m, change, replies, unheard)
@@ -285,6 +275,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	if !unheard {
 		c.heard = 0
 	}
+	p.seen.named = p.seen.named || change.After.Exists()
 	if m.names(lockKey) {
 		w.monitor().commanded(w, i, m, change)
 	}
@@ -308,23 +299,26 @@ func (p *player) meet(m message, unknown string) {
 }
 
 func (m *message) names(key string) bool {
-	return slices.ContainsFunc(m.commands, func(words []string) bool { return slices.Contains(words, key) })
+	return slices.ContainsFunc(m.commands, func(words []string) bool {
+		return slices.Contains(words, key) || key == lockNode && len(words) > 1 && path.Dir(words[1]) == key
+	})
 }
 
 // pass lets time pass.
-func (p *player) pass(w *world, o Choice) {
+func (p *player) pass(w *world, o Choice) error {
 	w.struck = p.strikes(w.struck, o)
-	for i := range w.clients {
-		w.clients[i].passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
+	if p.sessions {
+		if err := p.passSessions(w, o); err != nil {
+			return err
+		}
+	} else {
+		p.passServers(w, o)
 	}
-	for i := range w.servers {
-		w.servers[i] = w.servers[i].passes(int(o.time))
-	}
-	w.monitor().passes(int(o.time), o.paused)
 	w.now += int(o.time)
 	if slices.ContainsFunc(w.clients, func(c client) bool { return c.late(ms(p.Lease)) }) && !w.struck.hurts {
 		w.monitor().hangs()
 	}
+	return nil
 }
 
 // strikes counts the faults of a choice.
@@ -373,9 +367,12 @@ func (p *player) strike(w *world, o Choice) error {
 		c.ahead += ms(p.Skew)
 	case faults.StepBack:
 		c.ahead -= ms(p.Skew)
+	case faults.Partition:
+		c.cutOff()
 	case faults.Crash:
 		w.monitor().crashed(i)
-		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never}
+		p.unsubscribe(w, i)
+		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never, session: session{made: c.session.made, over: c.session.over}}
 	case faults.Duplicate:
 		c.stepped(o)
 		m := c.message(task)
@@ -417,14 +414,17 @@ func (p *player) strikeServer(w *world, number int, fault faults.Kind, lost int)
 	case faults.ClockBack:
 		v.model.Advance(-2 * p.Lease)
 	case faults.Restart:
-		v.model.Restart(false)
+		asRedis(v.model).Restart(false)
 		v.behind = nil
 	case faults.FailOver:
 		v.model, v.behind = v.behind[lost], nil
+		if p.Servers > 1 {
+			w.monitor().shares.doubt(number)
+		}
 	}
 	if fault == faults.Restart || fault == faults.FailOver {
 		for i := range w.clients {
-			w.clients[i].disconnect(i, number, before)
+			w.clients[i].disconnect(i, number, asRedis(before))
 		}
 	}
 }
@@ -439,7 +439,7 @@ func (c *client) disconnect(i, server int, before *redis.Server) {
 	}
 	if c.phase != crashed {
 		for _, wait := range c.at.waits {
-			if wait.Kind == process.Request && wait.Server == server && !c.waitsInVain(wait.Task) && !slices.Contains(c.torn, wait.Task) {
+			if (wait.Kind == process.Request || wait.Kind == process.Message) && wait.Server == server && !c.waitsInVain(wait.Task) && !slices.Contains(c.torn, wait.Task) {
 				c.torn = append(c.torn, wait.Task)
 			}
 		}

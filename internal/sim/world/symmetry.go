@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 )
@@ -19,7 +20,7 @@ func orders(clients int, all bool) (list []*order) {
 	for _, to := range permutations(clients) {
 		var pairs []string
 		for i, k := range to {
-			pairs = append(pairs, token(i, ""), token(k, ""))
+			pairs = append(pairs, token(i, ""), token(k, ""), ofClient(i), ofClient(k))
 		}
 		list = append(list, &order{to: to, names: strings.NewReplacer(pairs...), moments: map[*moment]int{}})
 		if !all {
@@ -51,16 +52,16 @@ func (s *Space) Same(r *State) (least State) {
 	for n, o := range s.parts.orders {
 		called := *r
 		for i := range s.Clients {
-			called.clients[o.to[i]] = s.called(&o.clients, r.clients[i], func(n int32) any { return s.clientIn(o, n) })
+			called.clients[o.to[i]] = s.called(&o.clients, r.clients[i], func(n int32) print { return s.clientIn(o, n) })
 		}
 		if n > 0 && slices.Compare(called.clients[:], least.clients[:]) > 0 {
 			continue // the clients decide, unless two are called the same
 		}
 		for i := range s.Servers {
-			called.servers[i] = s.called(&o.servers, r.servers[i], func(n int32) any { return s.serverIn(o, n) })
+			called.servers[i] = s.called(&o.servers, r.servers[i], func(n int32) print { return s.serverIn(o, n) })
 		}
-		called.resource = s.called(&o.servers, r.resource, func(n int32) any { return s.serverIn(o, n) })
-		called.monitor = s.called(&o.monitors, r.monitor, func(n int32) any { return s.monitorIn(o, n) })
+		called.resource = s.called(&o.servers, r.resource, func(n int32) print { return s.serverIn(o, n) })
+		called.monitor = s.called(&o.monitors, r.monitor, func(n int32) print { return s.monitorIn(o, n) })
 		if n == 0 || called.less(&least) {
 			least = called
 		}
@@ -79,37 +80,44 @@ func (r *State) less(other *State) bool {
 }
 
 // called is what a part is called under an order.
-func (s *Space) called(names *[]int32, part int32, text func(part int32) any) int32 {
+func (s *Space) called(names *[]int32, part int32, name func(part int32) print) int32 {
 	if int(part) < len(*names) && (*names)[part] != 0 {
 		return (*names)[part]
 	}
 	for int(part) >= len(*names) {
 		*names = append(*names, 0)
 	}
-	(*names)[part] = s.named(text(part))
+	(*names)[part] = s.named(name(part))
 	return (*names)[part]
 }
 
+// print is two hashes of what a part is called: that two which differ are one does not happen.
+type print [2]uint64
+
+func (s *Space) print(text string) print {
+	return print{maphash.String(s.parts.seeds[0], text), maphash.String(s.parts.seeds[1], text)}
+}
+
 // named numbers what parts are called.
-func (s *Space) named(text any) int32 {
-	n, known := s.parts.names[text]
+func (s *Space) named(name print) int32 {
+	n, known := s.parts.names[name]
 	if !known {
 		n = int32(len(s.parts.names) + 1)
-		s.parts.names[text] = n
+		s.parts.names[name] = n
 	}
 	return n
 }
 
-func (s *Space) clientIn(o *order, n int32) any {
+func (s *Space) clientIn(o *order, n int32) print {
 	c := &s.parts.clients.list[n].c
-	return "c" + o.names.Replace(string(c.appendTo([]byte{byte(o.to[c.at.client])}, s.momentIn(o, c.at))))
+	return s.print("c" + o.names.Replace(string(c.appendTo([]byte{byte(o.to[c.at.client])}, s.momentIn(o, c.at)))))
 }
 
-func (s *Space) serverIn(o *order, n int32) any {
-	return "s" + o.names.Replace(string(s.parts.servers.list[n].appendTo(nil)))
+func (s *Space) serverIn(o *order, n int32) print {
+	return s.print("s" + string(s.parts.servers.list[n].appendUnder(o, nil)))
 }
 
-func (s *Space) monitorIn(o *order, n int32) any {
+func (s *Space) monitorIn(o *order, n int32) print {
 	before := s.parts.monitors.list[n]
 	m := before
 	for _, c := range []*claim{&m.owner, &m.challenger} {
@@ -130,7 +138,8 @@ func (s *Space) monitorIn(o *order, n int32) any {
 		}
 		m.clients[k] = l
 	}
-	m.charges, m.queue = charges{}, o.queue(before.queue)
+	m.overtaken = uint8(o.set(uint32(m.overtaken)))
+	m.charges, m.queue, m.shares = charges{}, o.queue(before.queue), o.shares(before.shares)
 	for harm, sets := range before.charges {
 		for set := range uint32(1) << mostClients {
 			if sets>>set&1 != 0 {
@@ -138,7 +147,7 @@ func (s *Space) monitorIn(o *order, n int32) any {
 			}
 		}
 	}
-	return m
+	return print{maphash.Comparable(s.parts.seeds[0], m), maphash.Comparable(s.parts.seeds[1], m)}
 }
 
 // set is a set of clients, in bits.
@@ -156,15 +165,15 @@ func (s *Space) momentIn(o *order, m *moment) int {
 	case known:
 		return n
 	case m.rest == m:
-		n = int(s.named(fmt.Sprint("rest ", o.to[m.client], " ", m.tokens, o.names.Replace(m.kept))))
+		n = int(s.named(s.print(fmt.Sprint("rest ", o.to[m.client], " ", m.tokens, o.names.Replace(m.kept)))))
 	case m.before == nil:
-		n = int(s.named(fmt.Sprint("start ", o.to[m.client])))
+		n = int(s.named(s.print(fmt.Sprint("start ", o.to[m.client]))))
 	default:
-		text := fmt.Sprint("moment ", s.momentIn(o, m.before), o.names.Replace(m.given.text()))
+		text := fmt.Sprint("moment ", s.momentIn(o, m.before), o.names.Replace(m.given.name()))
 		if m.reads {
 			text += fmt.Sprint(m.shown)
 		}
-		n = int(s.named(text))
+		n = int(s.named(s.print(text)))
 	}
 	o.moments[m] = n
 	return n

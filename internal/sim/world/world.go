@@ -2,15 +2,13 @@ package world
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/internal/sim/process"
-	"github.com/locklab/locklab/internal/sim/redis"
 	"github.com/locklab/locklab/internal/sim/service"
 )
 
@@ -38,38 +36,9 @@ type world struct {
 	struck   struck
 	known    monitor // see monitor
 	reads    reads
+	others   bool // a step of one client has changed, or depends on, what is of another
 
 	config *Config
-}
-
-// server is a server, or the resource. Its model is never changed: a change makes another one.
-type server struct {
-	model  *redis.Server
-	behind []*redis.Server // as replicas have it that lack the last write, the last two and so on
-}
-
-// passes lets time pass.
-func (v server) passes(d int) server {
-	v.behind = slices.Clone(v.behind)
-	advance := func(model **redis.Server) {
-		*model = (*model).Clone()
-		(*model).Advance(duration(d))
-	}
-	advance(&v.model)
-	for i := range v.behind {
-		advance(&v.behind[i])
-	}
-	return v
-}
-
-// wrote notes a write, after which a replica may lack so many.
-func (v *server) wrote(before *redis.Server, lag int) {
-	lacks := before.Promoted()
-	if string(lacks.AppendState(nil)) == string(v.model.Promoted().AppendState(nil)) {
-		return
-	}
-	v.behind = slices.Insert(slices.Clone(v.behind), 0, lacks)
-	v.behind = v.behind[:min(len(v.behind), lag)]
 }
 
 // struck are the faults so far.
@@ -133,12 +102,16 @@ type client struct {
 	travel       []message
 	paused, busy bool // since its last step; in a long hold
 	deaf         bool // its operation waits for what is lost
+	inbox        []heard
 	connections
+	session session
 	delayed bool // its operation, by a pause
 	unsure  bool // its latest release came to unknown, so it may release once more
 	wrongClocks
-	age   int  // how long ago its lock read a clock
-	slept int  // how long something of it has been under way that sleeps
+	ago struct {
+		read  int // its lock read a clock
+		slept int // something was begun that is under way and sleeps
+	}
 	on    bool // it was told that it has the lock, and not that it has not
 	ends  int  // when its hold ends by what the lock has declared
 	heard int  // how long ago the latest of its commands that it waited for was executed
@@ -189,7 +162,7 @@ func (c *client) active() bool { return c.on && c.ends > 0 }
 
 func (c client) clone() client {
 	c.answers, c.due, c.travel = slices.Clone(c.answers), slices.Clone(c.due), slices.Clone(c.travel)
-	c.torn, c.broken = slices.Clone(c.torn), slices.Clone(c.broken)
+	c.inbox, c.torn, c.broken, c.session = slices.Clone(c.inbox), slices.Clone(c.torn), slices.Clone(c.broken), c.session.clone()
 	return c
 }
 
@@ -202,14 +175,14 @@ func (c *client) passes(d int, paused, busy bool) {
 		c.heard += d
 	}
 	c.busy, c.begun = c.busy || busy, true
-	c.called, c.age, c.slept, c.ends = c.called+d, c.age+d, c.slept+d, nearer(c.ends, d)
+	c.called, c.ago.read, c.ago.slept, c.ends = c.called+d, c.ago.read+d, c.ago.slept+d, nearer(c.ends, d)
 	for i := range c.due {
 		c.due[i].at = nearer(c.due[i].at, d)
 	}
 }
 
 func (p *player) begin() (*world, error) {
-	w := &world{resource: server{model: p.fresh.Clone()}, known: newMonitor(), config: &p.Config}
+	w := &world{resource: server{model: p.fresh.resource.Clone()}, known: newMonitor(&p.Config), config: &p.Config}
 	for i := range p.Clients {
 		at, err := p.locals.start(i)
 		if err != nil {
@@ -218,7 +191,7 @@ func (p *player) begin() (*world, error) {
 		w.clients = append(w.clients, client{at: at, ends: never})
 	}
 	for range p.Servers {
-		w.servers = append(w.servers, server{model: p.fresh.Clone()})
+		w.servers = append(w.servers, server{model: p.fresh.lock.Clone()})
 	}
 	return w, nil
 }
@@ -229,6 +202,9 @@ func (p *player) plain(c client, i int) client {
 	c.begun = c.begun || p.Budget[faults.ClockAhead]+p.Budget[faults.ClockBehind] == 0
 	for k := range c.travel {
 		c.travel[k].id = 0
+	}
+	for k := range c.session.made {
+		c.session.made[k].id = 0
 	}
 	if c.phase != releasing {
 		if c.delayed = false; !p.queues(&c) {
@@ -249,13 +225,13 @@ func (p *player) plain(c client, i int) client {
 		c.count.tries = 0 // it begins anew with the next round
 	}
 	if c.phase == crashed || c.phase == finished && c.at.idle() && !c.unsure {
-		c = client{at: p.locals.starts[i], phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections}
+		c = client{at: p.locals.starts[i], phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections, session: c.session.rest()}
 	}
 	if !c.at.read {
-		c.age = 0
+		c.ago.read = 0
 	}
 	if !c.at.sleeps {
-		c.slept = 0
+		c.ago.slept = 0
 	}
 	return c
 }
@@ -263,8 +239,8 @@ func (p *player) plain(c client, i int) client {
 // appendTo appends all of a client but its number. The moment is called by another one.
 func (c *client) appendTo(b []byte, moment int) []byte {
 	for _, n := range [...]int{
-		moment, int(c.phase), c.count.rounds, c.count.tries, c.count.again, c.count.holds, c.ops, c.called, c.skew, c.rate, c.ahead, c.age, c.slept, c.ends, c.heard,
-		len(c.due), len(c.answers), len(c.travel), len(c.torn), len(c.broken),
+		moment, int(c.phase), c.count.rounds, c.count.tries, c.count.again, c.count.holds, c.ops, c.called, c.skew, c.rate, c.ahead, c.ago.read, c.ago.slept, c.ends, c.heard,
+		len(c.due), len(c.answers), len(c.travel), len(c.torn), len(c.broken), len(c.inbox),
 	} {
 		b = binary.AppendVarint(b, int64(n))
 	}
@@ -278,11 +254,22 @@ func (c *client) appendTo(b []byte, moment int) []byte {
 	for _, a := range c.answers {
 		b = appendReplies(binary.AppendVarint(b, int64(a.task)), a.replies)
 	}
+	for _, m := range c.inbox {
+		b = strconv.AppendQuote(binary.AppendVarint(binary.AppendVarint(b, int64(m.server)), int64(m.conn)), m.text)
+	}
 	for _, m := range c.travel {
-		b = fmt.Appendf(b, "|m%d %d %q %d", m.conn, m.server, m.commands, m.op)
+		for _, n := range [...]int{m.conn, m.server, int(m.op), len(m.commands)} {
+			b = binary.AppendVarint(b, int64(n))
+		}
+		for _, words := range m.commands {
+			b = binary.AppendVarint(b, int64(len(words)))
+			for _, word := range words {
+				b = append(binary.AppendVarint(b, int64(len(word))), word...)
+			}
+		}
 		b = appendFlags(b, m.ended, m.ok, m.again, m.soon, m.torn)
 	}
-	return b
+	return c.session.appendTo(b)
 }
 
 func appendFlags(b []byte, flags ...bool) []byte {
@@ -296,33 +283,10 @@ func appendFlags(b []byte, flags ...bool) []byte {
 
 func appendReplies(b []byte, replies []service.Reply) []byte {
 	for _, r := range replies {
-		b = fmt.Appendf(b, "|%d %s", r.Kind, r.String())
+		b = append(strconv.AppendInt(append(b, '|'), int64(r.Kind), 10), ' ')
+		b = append(b, r.String()...)
 	}
 	return append(b, '.')
-}
-
-func (v *server) appendTo(b []byte) []byte {
-	b = v.model.AppendState(b)
-	for _, behind := range v.behind {
-		b = behind.AppendState(append(b, "|behind"...))
-	}
-	return b
-}
-
-// change is a server that is about to change.
-func (w *world) change(number int) *server {
-	v := w.at(number)
-	v.model = v.model.Clone()
-	return v
-}
-
-// at is a server by its number; the resource has one of its own.
-func (w *world) at(number int) *server {
-	w.reads.servers |= 1 << (number + 1)
-	if number == process.Resource {
-		return &w.resource
-	}
-	return &w.servers[number]
 }
 
 // monitor is the monitor, and what it sees of the clients.

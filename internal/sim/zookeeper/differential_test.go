@@ -20,7 +20,7 @@ import (
 
 	"github.com/locklab/locklab/internal/faults/jute"
 	"github.com/locklab/locklab/internal/faults/process"
-	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/sim/service"
 )
@@ -432,11 +432,11 @@ func events(on subject, client int) string {
 // realZooKeeper is a ZooKeeper of the test's own.
 func realZooKeeper(t *testing.T) string {
 	t.Helper()
-	needs.Found(t, "zookeeper", server.FindZooKeeper)
+	needs.Found(t, "zookeeper", zookeeper.Find)
 	guard, err := process.StartGuard([]string{"/usr/bin/env", guardRole + "=1", os.Args[0]})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, guard.Close()) })
-	own, err := server.StartZooKeeper(t.Context(), guard, "")
+	own, err := zookeeper.Start(t.Context(), guard, "")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
 	return own.Addr()

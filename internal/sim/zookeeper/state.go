@@ -11,12 +11,18 @@ import (
 // its user chooses by Number, and the zxid, by which SETWATCHES alone goes. Sessions go by their connections. Times count from now, so that it
 // does not matter when a state was reached.
 func (s *Server) AppendState(b []byte) []byte {
-	for _, id := range slices.Sorted(maps.Keys(s.conns)) {
+	return AppendUnder(b, s, func(connection int) int { return connection })
+}
+
+// AppendUnder appends the same as it would be if each connection had another number. Nodes come in the order of their numbers, which does not
+// depend on their names.
+func AppendUnder(b []byte, s *Server, called func(connection int) int) []byte {
+	for _, id := range slices.SortedFunc(maps.Keys(s.conns), func(i, k int) int { return called(i) - called(k) }) {
 		c := s.conns[id]
 		if c.closed && len(c.inbox) == 0 {
 			continue
 		}
-		b = binary.AppendVarint(b, int64(id))
+		b = binary.AppendVarint(b, int64(called(id)))
 		b = binary.AppendVarint(b, int64(s.Left(c.session)))
 		b = binary.AppendUvarint(b, uint64(len(c.inbox)))
 		for _, m := range c.inbox {
@@ -24,10 +30,14 @@ func (s *Server) AppendState(b []byte) []byte {
 		}
 	}
 	b = append(b, '/')
-	for _, path := range slices.Sorted(maps.Keys(s.nodes)) {
+	for _, path := range slices.SortedFunc(maps.Keys(s.nodes), byNumber) {
 		n := s.nodes[path]
+		owner := s.connOf(n.owner)
+		if owner > 0 {
+			owner = int64(called(int(owner)))
+		}
 		b = appendText(appendText(b, path), n.data)
-		b = binary.AppendVarint(binary.AppendVarint(b, s.connOf(n.owner)), n.version)
+		b = binary.AppendVarint(binary.AppendVarint(b, owner), n.version)
 	}
 	b = append(b, '/')
 	watches := make([]string, 0, len(s.watches))
@@ -36,7 +46,7 @@ func (s *Server) AppendState(b []byte) []byte {
 		if w.below {
 			kind = 'c'
 		}
-		watches = append(watches, string(appendText(append(binary.AppendVarint(nil, int64(w.conn)), kind), w.path)))
+		watches = append(watches, string(appendText(append(binary.AppendVarint(nil, int64(called(w.conn))), kind), w.path)))
 	}
 	slices.Sort(watches)
 	for _, w := range watches {

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package main
-
-import "os"
-
-// columnsOf knows no terminals here; COLUMNS tells their width.
-func columnsOf(*os.File) int { return 0 }

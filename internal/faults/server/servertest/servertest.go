@@ -1,0 +1,61 @@
+// Package servertest is what the tests of each kind of server need: a guard of processes, and a bound of time.
+//
+// It owns how a test's own binary becomes a guard. It must not know any kind of server.
+package servertest
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/locklab/locklab/internal/faults/process"
+	"github.com/locklab/locklab/internal/needs"
+)
+
+// Role is the variable that says what else than a test the test's binary is.
+const Role = "LOCKLAB_TEST_ROLE"
+
+// As is the command that runs the test's binary in a role.
+func As(role string) []string {
+	return []string{"/usr/bin/env", Role + "=" + role, "GORACE=atexit_sleep_ms=0", os.Args[0]}
+}
+
+// Main runs the tests, or what the binary is in its role; a guard is one everywhere.
+func Main(m *testing.M, roles map[string]func() error) {
+	if role := os.Getenv(Role); role != "" {
+		run := roles[role]
+		if role == "guard" {
+			run = func() error { return process.GuardMain(os.Stdin, os.Stdout, nil) }
+		}
+		if run() != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	needs.SideBySide(6)
+	// As in internal/faults/network: a goroutine of toxiproxy may be left behind on a connection that died while a reply was coming in.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"),
+		goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe"))
+}
+
+// Bounded is the test's context for what must not take long.
+func Bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// StartGuard starts a guard of processes, which ends with the test.
+func StartGuard(t *testing.T) *process.Guard {
+	t.Helper()
+	guard, err := process.StartGuard(As("guard"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, guard.Close()) })
+	return guard
+}

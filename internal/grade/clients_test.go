@@ -1,0 +1,100 @@
+package grade_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/internal/grade"
+	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/record"
+	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/scenarios"
+)
+
+func TestMain(m *testing.M) {
+	lab.Serve()
+	os.Exit(m.Run())
+}
+
+// cellsAtOnce is how many scenarios are played at a time: they mostly wait, and beside more of them a host stalls, which has them played again.
+const cellsAtOnce = 16
+
+// TestExercises: of each exercise the solution survives all chapters, in Python and in Go. The broken lock and the common mistake do not survive the last
+// one, which the exercise is about.
+func TestExercises(t *testing.T) {
+	needs.Long(t, "the exercises, with their solutions and common mistakes")
+	dir, err := filepath.Abs(filepath.Join("..", "..", "examples", "exercises"))
+	require.NoError(t, err)
+	t.Setenv("PYTHONPATH", filepath.Join(dir, "..", "..", "internal", "kits", "python"))
+	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
+	python := needs.RedisPy(t)
+	var clients []client
+	var cases []lab.Case
+	for _, exercise := range grade.Exercises() {
+		in := filepath.Join(dir, "testdata", exercise.Name)
+		for _, c := range []client{
+			{exercise, "broken", []string{python, filepath.Join(dir, exercise.Name, "client.py")}, false},
+			{exercise, "solution", []string{python, filepath.Join(in, "solution.py")}, true},
+			{exercise, "mistake", []string{python, filepath.Join(in, "mistake.py")}, false},
+			{exercise, "solution-in-go", []string{built(t, filepath.Join(in, "solution.go"))}, true},
+			{exercise, "mistake-in-go", []string{built(t, filepath.Join(in, "mistake.go"))}, false},
+		} {
+			clients, cases = append(clients, c), append(cases, c.cases(t)...)
+		}
+	}
+	run, err := lab.Run(t.Context(), lab.Plan{Cases: cases, Options: lab.Options{Setting: lab.Setting{World: lab.Live}, Parallel: cellsAtOnce}})
+	require.NoError(t, err)
+	for _, c := range clients {
+		cells := slices.DeleteFunc(slices.Clone(run.Cells), func(cell record.Cell) bool { return cell.Lock != c.name() })
+		results := c.Judge(cells)
+		last := results[len(results)-1]
+		if c.mended {
+			assert.Equal(t, grade.Survived, grade.Worst(results), "%s: %v", c.name(), results)
+		} else {
+			assert.Equal(t, grade.Failed, last.Outcome, "%s: %s: %s", c.name(), last.Trial.Scenario, last.Why)
+		}
+	}
+}
+
+// client is one of those who do an exercise.
+type client struct {
+	grade.Exercise
+	what   string
+	argv   []string
+	mended bool
+}
+
+func (c client) name() string { return c.Name + "-" + c.what }
+
+// cases are the scenarios that say what is expected of the client: all of its exercise, or those of the last chapter.
+func (c client) cases(t *testing.T) []lab.Case {
+	t.Helper()
+	subject, err := lab.Meet(t.Context(), lab.Setting{}, play.Subject{Name: c.name(), Argv: c.argv})
+	require.NoError(t, err)
+	subject.Name = c.name() // all say mylock
+	scripts, err := c.Scripts()
+	require.NoError(t, err)
+	if !c.mended {
+		chapters := c.Chapters()
+		scripts = slices.DeleteFunc(scripts, func(script *scenarios.Script) bool {
+			return !slices.ContainsFunc(chapters[len(chapters)-1].Trials, func(trial grade.Trial) bool { return trial.Scenario == script.Name })
+		})
+	}
+	return lab.Cases(scripts, []play.Subject{subject}, 1, anything)
+}
+
+// built is the program of one file.
+func built(t *testing.T, file string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "client")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, file).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}

@@ -1,0 +1,172 @@
+package exploration
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/report/format"
+	"github.com/locklab/locklab/internal/report/outcome"
+)
+
+// Points writes the table of breaking points: its first row are the heads, the first column the locks. Entries are as in the
+// reviewed file; here they become letters. What has no room beside the locks' names comes in a further table.
+func Points(w io.Writer, rows [][]string, width int) error {
+	if width <= 0 {
+		width = format.UsualWidth
+	}
+	var b strings.Builder
+	first := 0
+	for _, row := range rows {
+		first = max(first, utf8.RuneCountInString(row[0]))
+	}
+	columns := pointColumns(rows)
+	for len(columns) > 0 {
+		n, used := 1, first+2+columns[0].width
+		for n < len(columns) && used+2+columns[n].width < width {
+			used += 2 + columns[n].width
+			n++
+		}
+		writePoints(&b, rows, first, columns[:n], width)
+		columns = columns[n:]
+		b.WriteString("\n")
+	}
+	b.WriteString(pointLegend(rows, width))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// pointColumn is a column of the table.
+type pointColumn struct {
+	at, width int
+	head      []string
+}
+
+func pointColumns(rows [][]string) []pointColumn {
+	var columns []pointColumn
+	for at := 1; at < len(rows[0]); at++ {
+		c := pointColumn{at: at, head: strings.FieldsFunc(rows[0][at], func(r rune) bool { return r == '-' || r == ' ' })}
+		for _, word := range c.head {
+			c.width = max(c.width, utf8.RuneCountInString(word))
+		}
+		for _, row := range rows[1:] {
+			if at < len(row) && !inexplicable(row) {
+				c.width = max(c.width, utf8.RuneCountInString(PointLetters(row[at])))
+			}
+		}
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// inexplicable says whether a row is of a lock that cannot be explored.
+func inexplicable(row []string) bool { return len(row) == 2 && strings.HasPrefix(row[1], "n/a: ") }
+
+func writePoints(b *strings.Builder, rows [][]string, first int, columns []pointColumn, width int) {
+	for n := range 2 {
+		line := format.Blanks(first)
+		for _, c := range columns {
+			word := ""
+			if n < len(c.head) {
+				word = c.head[n]
+			}
+			line += "  " + format.Pad(word, c.width)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	for _, row := range rows[1:] {
+		line := format.Pad(row[0], first)
+		for _, c := range columns {
+			switch {
+			case !inexplicable(row):
+				line += "  " + format.Pad(PointLetters(row[c.at]), c.width)
+			case c.at == columns[0].at:
+				line += "  " + strings.Join(format.Fit(row[1], max(20, width-first-2)), "\n"+format.Blanks(first+2))
+			}
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+// PointLetters is an entry of the table of breaking points with letters for anomalies: "1 ghost-lock; 2 double-holder" is "1G 2D".
+// A "'" is for what takes two rounds; "? 1 to step 25" is "?1/25", and "- in 2x1" is "-(2x1)".
+func PointLetters(entry string) string {
+	var parts []string
+	for part := range strings.SplitSeq(entry, "; ") {
+		part, twice := strings.CutSuffix(part, " in 2x2")
+		part, within, _ := strings.Cut(part, " in ")
+		if faults, step, open := strings.Cut(part, " to step "); open {
+			part = strings.ReplaceAll(faults, " ", "") + "/" + step
+		}
+		number, names, ok := strings.Cut(part, " ")
+		if !ok {
+			number, names = "", part
+		}
+		text := number
+		for name := range strings.SplitSeq(names, ",") {
+			if named(name) {
+				text += outcome.Letter(checker.Name(name))
+			} else {
+				text += name
+			}
+		}
+		if strings.Contains(part, " + ") {
+			text = part
+		}
+		if twice {
+			text += "'"
+		}
+		if within != "" {
+			text += "(" + within + ")"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, " ")
+}
+
+func named(name string) bool {
+	return slices.ContainsFunc(checker.Definitions(), func(d checker.Definition) bool { return string(d.Name) == name })
+}
+
+// pointLegend explains the letters that occur, and the signs.
+func pointLegend(rows [][]string, width int) string {
+	var b strings.Builder
+	var all []string
+	for _, row := range rows[1:] {
+		all = append(all, row...)
+	}
+	text := strings.Join(all, " ")
+	for _, d := range checker.Definitions() {
+		if strings.Contains(text, string(d.Name)) {
+			for i, line := range format.Fit(d.Meaning, max(20, width-24)) {
+				if i == 0 {
+					fmt.Fprintf(&b, "  %s  %-17s %s\n", outcome.Letter(d.Name), d.Name, line)
+				} else {
+					fmt.Fprintf(&b, "%s%s\n", format.Blanks(23), line)
+				}
+			}
+		}
+	}
+	signs := [][2]string{
+		{"1D", "one such fault alone makes two holders, as the first thing to go wrong"},
+		{"1G 2D", "one leaves a ghost, two make two holders; 1G - no two holders within the bounds"},
+		{"-", "it holds: up to two of them break nothing, within the bounds"},
+		{">1", "one breaks nothing; the search for two was not complete"},
+		{"?1/25", "the search was not complete: nothing with fewer than one, nor with one in the first 25 steps"},
+		{"-(2x1)", "that is known of two clients once, and not of more"},
+		{"'", "it takes two rounds"},
+	}
+	if slices.Contains(rows[0], "slow-clock") {
+		signs = append(signs, [2]string{"clocks", "slow and fast clock: one drifts, and a pause or a long hold strikes; only what these do not do alone"},
+			[2]string{"again", "release again: after a lost reply or a late request; only what these do not do alone"})
+	}
+	for _, sign := range signs {
+		for i, line := range format.Fit(sign[1], max(20, width-9)) {
+			fmt.Fprintf(&b, "  %-6s %s\n", [...]string{sign[0], ""}[min(i, 1)], line)
+		}
+	}
+	return b.String()
+}

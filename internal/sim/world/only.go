@@ -1,0 +1,62 @@
+package world
+
+import (
+	"slices"
+
+	"github.com/locklab/locklab/checker"
+)
+
+// ofOwners are the anomalies of whose the lock is on the server.
+var ofOwners = [...]checker.Name{
+	checker.Overwrite, checker.WrongfulDelete, checker.WrongfulRenew, checker.EarlyGrant, checker.GhostLock, checker.Unreleasable, checker.FalseAlarm,
+}
+
+// interest is what a search looks for. What only other suspicions need is not kept, so there are fewer states.
+type interest struct {
+	suspicions                     Suspicions
+	owners, writes, updates, fence bool
+	nothing                        monitor // that knows nothing
+}
+
+// interestIn is that of a search, which need not be in all that can be judged.
+func interestIn(config *Config) (in interest) {
+	names := config.Only
+	in.nothing = newMonitor(config)
+	if len(names) == 0 {
+		for _, d := range checker.Definitions() {
+			names = append(names, d.Name)
+		}
+	}
+	for _, name := range names {
+		in.suspicions.add(name)
+		in.owners = in.owners || slices.Contains(ofOwners[:], name)
+	}
+	in.suspicions &= judged(config)
+	in.writes, in.updates = slices.Contains(names, checker.StaleWrite), slices.Contains(names, checker.LostUpdate)
+	in.fence = slices.Contains(names, checker.FenceRegression)
+	return in
+}
+
+// keep drops all else from a monitor.
+func (in *interest) keep(m *monitor) {
+	if !in.owners {
+		m.owner, m.challenger, m.charges, m.left, m.shares = nobodys, nobodys, charges{}, false, in.nothing.shares
+		for i := range m.clients {
+			l := &m.clients[i]
+			l.after, l.left, l.ghost, l.kept, l.keptRefused, l.swapped = false, false, false, 0, false, false
+			l.rightful, l.looked, l.changed, l.removed, l.freed = false, false, false, false, 0
+		}
+	}
+	if !in.writes {
+		m.turn, m.contested, m.overtaken = nobody, false, 0
+		for i := range m.clients {
+			m.clients[i].passed = false
+		}
+	}
+	if !in.updates {
+		m.acked, m.greatest = 0, 0
+	}
+	if !in.fence {
+		m.fence = 0
+	}
+}

@@ -1,0 +1,57 @@
+package world
+
+import (
+	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
+)
+
+func (m *monitor) released(w *world, i int, outcome history.Outcome) {
+	l := &m.clients[i]
+	if outcome == history.OK && m.turn == i && !l.inner {
+		m.turn = over
+	}
+	own := m.rightful(i)
+	if m.tally.released(i, outcome) && l.changed && own {
+		m.suspects.add(checker.Unreleasable)
+	}
+	if own && !l.inner && (l.rightful || l.changed) && outcome != history.Unknown {
+		if m.left = true; l.looked && outcome == history.No {
+			m.suspects.add(checker.Unreleasable)
+		}
+	}
+	if outcome == history.No {
+		m.denied(w, i, own)
+	}
+	if outcome != history.Unknown {
+		m.shares.released(i)
+	}
+	*l = looks{}
+}
+
+// denied: a client's release was answered no; own: the lock is its own all the same.
+func (m *monitor) denied(w *world, i int, own bool) {
+	l := &m.clients[i]
+	if own && l.rightful && !l.changed || l.removed {
+		m.suspects.add(checker.FalseAlarm)
+	}
+	if l.inner {
+		m.ends(i)
+		w.clients[i].on = false
+	}
+}
+
+// patience is how long a user waits for a release.
+func patience(lease int) int { return lease * 5 / 4 }
+
+// late says whether a client's release has taken too long, and its client has not been paused meanwhile.
+func (c *client) late(lease int) bool {
+	return c.phase == releasing && !c.delayed && c.called >= patience(lease)
+}
+
+// hangs: a client's release has taken too long, and no fault has struck.
+func (m *monitor) hangs() {
+	if !m.hung {
+		m.hung = true
+		m.suspects.add(checker.HungOperation)
+	}
+}

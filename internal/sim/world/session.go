@@ -1,0 +1,373 @@
+package world
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/locklab/locklab/internal/sim/process"
+	"github.com/locklab/locklab/internal/sim/zookeeper"
+)
+
+// A client of a ZooKeeper has a session, which its library keeps alive while it is neither paused nor cut off nor dead. The library of a
+// client that has been paused or cut off makes contact before time passes again: then it learns that its session goes on, or that it is
+// over, and gets another.
+
+// session is what a client of a ZooKeeper has beside its lock.
+type session struct {
+	silence int    // how long ago the server has heard of it
+	life    int    // how many of its sessions have ended, as far as it knows
+	over    bool   // the present one has ended on the server
+	cut     bool   // nothing passes between it and the server
+	come    []int  // the tasks whose event has come
+	unheard []int  // the tasks whose event has come to the server only, because the client is cut off
+	gone    []int  // the tasks that get no reply: their connection has certainly broken
+	made    []made // its nodes, in the order of their numbers
+}
+
+// made is a node, and the request that made it.
+type made struct {
+	name string
+	message
+}
+
+func (s session) clone() session {
+	s.come, s.unheard, s.gone, s.made = slices.Clone(s.come), slices.Clone(s.unheard), slices.Clone(s.gone), slices.Clone(s.made)
+	return s
+}
+
+// rest is what matters of the session of a client that does nothing any more.
+func (s session) rest() session {
+	s.life, s.silence = 0, min(s.silence, 1)
+	return s
+}
+
+// appendTo appends nothing where there has never been a session.
+func (s *session) appendTo(b []byte) []byte {
+	if s.silence == 0 && s.life == 0 && !s.over && !s.cut && len(s.come)+len(s.unheard)+len(s.gone)+len(s.made) == 0 {
+		return b
+	}
+	b = fmt.Append(b, "|s")
+	for _, n := range [...]int{s.silence, s.life, len(s.come), len(s.unheard), len(s.gone)} {
+		b = binary.AppendVarint(b, int64(n))
+	}
+	b = appendFlags(b, s.over, s.cut)
+	for _, n := range slices.Concat(s.come, s.unheard, s.gone) {
+		b = binary.AppendVarint(b, int64(n))
+	}
+	for _, m := range s.made {
+		b = appendFlags(fmt.Appendf(b, "|%q %d", m.name, m.op), m.ended, m.ok)
+	}
+	return b
+}
+
+// isEvent says whether a task waits for what its session, or a watch, tells it.
+func isEvent(wait *process.Wait) bool {
+	return wait.Kind == process.Contact || wait.Kind == process.Message && wait.Number != 0
+}
+
+// asksKeeper says whether a request goes to the ZooKeeper of a client that has one.
+func asksKeeper(server int) bool { return server != process.Resource }
+
+// isCutOff says whether nothing passes between a task and the server that it waits for.
+func (c *client) isCutOff(wait *process.Wait) bool {
+	return c.session.cut && wait.Kind == process.Request && asksKeeper(wait.Server)
+}
+
+// isApart says whether what a task has sent, or is to send, is certainly lost, or waits for the end of a partition.
+func (c *client) isApart(wait *process.Wait) bool {
+	return asksKeeper(wait.Server) && (c.session.cut || c.session.over || slices.Contains(c.session.gone, wait.Task))
+}
+
+// mayBeCutOff says whether a partition makes a difference.
+func (p *player) mayBeCutOff(c *client) bool {
+	return p.sessions && !c.session.cut && (c.phase != waiting || !c.at.idle())
+}
+
+// isBehind says whether a request cannot be carried out yet: the session is over and there is no other, or one of its client's is on its way
+// before it.
+func (c *client) isBehind(wait *process.Wait) bool {
+	return asksKeeper(wait.Server) && (c.session.over || slices.ContainsFunc(c.travel, func(m message) bool { return m.soon && asksKeeper(m.server) }))
+}
+
+// watched is the path of the node that a task watches; see host.follow.
+func watched(wait *process.Wait) string { return wait.Commands[0][1] }
+
+// follow takes down which nodes are watched, and what a task waits for that waits for the change of one.
+func (h *host) follow(waits []process.Wait) {
+	for i := range waits {
+		switch w := &waits[i]; {
+		case w.Number == 0:
+		case w.Kind == process.Request:
+			h.watches[w.Number] = w.Commands[0][1]
+		case w.Kind == process.Message:
+			w.Commands = [][]string{{"WATCH", h.watches[w.Number]}}
+		}
+	}
+}
+
+// listensOn says whether a client waits for the same as at a moment before, and has reported no more than for how long its lock is held.
+func (m *moment) listensOn(before *moment) bool {
+	same := func(a, b process.Wait) bool {
+		return a.Task == b.Task && a.Kind == b.Kind && a.Number == b.Number && (a.Kind == process.Contact || a.Seq == b.Seq)
+	}
+	more := func(n process.Notice) bool { return n.Kind != process.Renewed }
+	return m.busy == before.busy && m.tokens == before.tokens && slices.EqualFunc(m.waits, before.waits, same) && !slices.ContainsFunc(m.notices, more)
+}
+
+// listen takes in which tasks of a client have begun to wait for an event. It may have come already.
+func (p *player) listen(w *world, i int, before *moment) {
+	c := &w.clients[i]
+	s := &c.session
+	fresh := func(task int) bool {
+		was, is := before.wait(task), c.at.wait(task)
+		return was == nil || is == nil || was.Seq != is.Seq
+	}
+	s.come, s.unheard, s.gone = slices.DeleteFunc(s.come, fresh), slices.DeleteFunc(s.unheard, fresh), slices.DeleteFunc(s.gone, fresh)
+	for k := range c.at.waits {
+		wait := &c.at.waits[k]
+		switch {
+		case !fresh(wait.Task):
+		case wait.Kind == process.Contact && wait.Number != s.life:
+			s.come = append(s.come, wait.Task)
+		case wait.Kind != process.Message || s.over || asKeeper(w.at(0).model).keeper.Watches(sessionConn(i), watched(wait)):
+		case s.cut:
+			s.unheard = append(s.unheard, wait.Task)
+		default:
+			s.come = append(s.come, wait.Task)
+		}
+	}
+	slices.Sort(s.come)
+	slices.Sort(s.unheard)
+}
+
+// deliver brings events to clients. i is the one whose step has caused them.
+func (w *world) deliver(i int, events []watchEvent) {
+	for _, e := range events {
+		w.others = w.others || e.client != i
+		if e.client >= len(w.clients) || w.clients[e.client].phase == crashed {
+			continue
+		}
+		s, at := &w.clients[e.client].session, w.clients[e.client].at
+		list := &s.come
+		if s.cut {
+			list = &s.unheard
+		}
+		for k := range at.waits {
+			if wait := &at.waits[k]; wait.Kind == process.Message && watched(wait) == e.path && !slices.Contains(*list, wait.Task) {
+				*list = append(*list, wait.Task)
+			}
+		}
+		slices.Sort(*list)
+	}
+}
+
+// library appends the choices of a client's library.
+func (c *client) library(list []Choice, i int) []Choice {
+	switch {
+	case c.session.cut:
+		return append(list, Choice{kind: heals, client: uint8(i)})
+	case c.session.silence > 0:
+		return append(list, Choice{kind: contacts, client: uint8(i)})
+	}
+	return list
+}
+
+// makeOfSession makes a choice as far as it is about a session, and says whether that is all of it.
+func (p *player) makeOfSession(w *world, o Choice) (done bool, err error) {
+	if o.kind == passes {
+		return false, nil
+	}
+	c, i, task := &w.clients[o.client], int(o.client), int(o.task)
+	switch s := &c.session; o.kind {
+	case heals:
+		c.heal()
+		return true, nil
+	case contacts:
+		c.stepped(o)
+		return true, p.contact(w, i)
+	case serves:
+		if s.silence > 0 && asksKeeper(c.at.wait(task).Server) {
+			return false, p.contact(w, i)
+		}
+	case breaks:
+		if c.isCutOff(c.at.wait(task)) && c.answer(task) < 0 && !c.isBroken(task) {
+			c.depart(task, false) // it may still arrive when the partition ends
+		}
+	case wakes:
+		if !slices.Contains(s.come, task) {
+			return false, nil
+		}
+		c.stepped(o)
+		in := input{kind: wake, task: task}
+		if s.come = without(s.come, task); c.at.wait(task).Kind == process.Contact {
+			in.kind = lost
+		}
+		return true, p.give(w, i, in)
+	}
+	return false, nil
+}
+
+// contact has the library of a client make contact after a pause or a partition.
+func (p *player) contact(w *world, i int) error {
+	c := &w.clients[i]
+	s, over := &c.session, c.session.over
+	request := []string{"PING"}
+	if over {
+		request = zookeeper.Reconnect(0, p.Lease)
+	}
+	asKeeper(w.change(0).model).Do(sessionConn(i), request...)
+	s.silence, s.over = 0, false
+	c.reconnect()
+	if !over {
+		return p.prolong(w, i)
+	}
+	p.recorder.renewed(i)
+	s.life++
+	for _, wait := range c.at.waits {
+		if (wait.Kind == process.Contact || wait.Kind == process.Message) && !slices.Contains(s.come, wait.Task) {
+			s.come = append(s.come, wait.Task)
+		}
+	}
+	slices.Sort(s.come)
+	return nil
+}
+
+// prolong gives those tasks of a client something that wait for contact. A lock that then waits on as before, and reports no more than for how
+// long it is held, twice in the same way, is taken to do so at every contact.
+func (p *player) prolong(w *world, i int) error {
+	c := &w.clients[i]
+	if lock, owner := asKeeper(w.at(0).model).head(); owner == i {
+		p.recorder.pinged(i, lock)
+		c.heard = 0
+	}
+	for _, wait := range slices.Clone(c.at.waits) {
+		if wait.Kind != process.Contact || slices.Contains(c.session.come, wait.Task) {
+			continue
+		}
+		in := input{kind: wake, task: wait.Task}
+		notices, same, err := p.locals.listens(c.at, in, p.shown(w, c))
+		if !same && err == nil {
+			err = p.give(w, i, in)
+		}
+		if err != nil {
+			return err
+		}
+		for _, n := range notices {
+			p.receive(w, i, n)
+		}
+	}
+	return nil
+}
+
+// listens says what a client reports by contact, and whether nothing else comes of it, once more either.
+func (l *locals) listens(m *moment, contact input, shown reading) (notices []process.Notice, same bool, err error) {
+	after, err := l.after(m, contact, shown)
+	if err != nil || !after.listensOn(m) {
+		return nil, false, err
+	}
+	again, err := l.after(after, contact, shown)
+	if err != nil || again.outcome() != after.outcome() {
+		return nil, false, err
+	}
+	return after.notices, true, nil
+}
+
+// reconnect: the server refuses what comes by an earlier connection of a client.
+func (c *client) reconnect() {
+	c.travel = slices.DeleteFunc(c.travel, func(m message) bool { return !m.soon && asksKeeper(m.server) })
+}
+
+// cutOff begins a partition. What the client had sent waits on the wire.
+func (c *client) cutOff() {
+	c.session.cut = true
+	for k := range c.at.waits {
+		if wait := &c.at.waits[k]; c.isCutOff(wait) && !slices.Contains(c.torn, wait.Task) {
+			c.torn = append(c.torn, wait.Task)
+		}
+	}
+	for k := range c.travel {
+		if m := &c.travel[k]; asksKeeper(m.server) {
+			m.soon, m.torn = false, false
+		}
+	}
+}
+
+// heal ends it. The client's watches are set again.
+func (c *client) heal() {
+	s := &c.session
+	s.cut = false
+	s.come, s.unheard = append(s.come, s.unheard...), nil
+	slices.Sort(s.come)
+}
+
+// end: the session of a client is over, and so is each connection by which it has sent something. What it was to send by another one waits.
+func (c *client) end() {
+	s := &c.session
+	s.over = true
+	c.travel = slices.DeleteFunc(c.travel, func(m message) bool { return asksKeeper(m.server) && !(s.cut && m.soon) })
+	if c.phase == crashed {
+		return
+	}
+	for _, wait := range c.at.waits {
+		if wait.Kind != process.Request || !asksKeeper(wait.Server) {
+			continue
+		}
+		torn := slices.Contains(c.torn, wait.Task)
+		switch {
+		case s.cut && torn && !slices.Contains(s.gone, wait.Task):
+			c.drop(wait.Task)
+			s.gone = append(s.gone, wait.Task)
+		case !s.cut && !torn && c.answer(wait.Task) < 0:
+			c.torn = append(c.torn, wait.Task)
+		}
+	}
+	slices.Sort(s.gone)
+}
+
+// passSessions lets time pass for a ZooKeeper and its clients. In between, their libraries make contact, if that prolongs a hold.
+func (p *player) passSessions(w *world, o Choice) error {
+	for left := int(o.time); left > 0; {
+		part := left
+		spared := func(i int) bool {
+			return i >= len(w.clients) || w.clients[i].phase != crashed && !w.clients[i].paused && o.paused>>i&1 == 0 && !w.clients[i].session.cut
+		}
+		if w.tells(spared) {
+			part = min(part, ms(p.Lease)/3)
+		}
+		left -= part
+		p.recorder.elapse(part)
+		for i := range w.clients {
+			c := &w.clients[i]
+			heard := c.heard
+			c.passes(part, o.paused>>i&1 != 0, o.busy>>i&1 != 0)
+			c.heard = heard + part // a session lasts from what its server has heard, whenever its client learns of that
+		}
+		w.monitor().passes(part, o.paused)
+		p.lapse(w, part, spared)
+		for i := range w.clients {
+			switch c := &w.clients[i]; {
+			case c.phase == crashed:
+			case !spared(i):
+				c.session.silence = min(c.session.silence+part, ms(p.Lease)+1)
+			default:
+				c.reconnect()
+				if err := p.prolong(w, i); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// tells says whether some client that makes contact has a hold that ends by what it has declared, and is told of contact.
+func (w *world) tells(spared func(int) bool) bool {
+	for i := range w.clients {
+		c := &w.clients[i]
+		if spared(i) && c.on && c.ends != never && slices.ContainsFunc(c.at.waits, func(wait process.Wait) bool { return wait.Kind == process.Contact }) {
+			return true
+		}
+	}
+	return false
+}

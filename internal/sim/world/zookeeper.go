@@ -1,0 +1,148 @@
+package world
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/service"
+	"github.com/locklab/locklab/internal/sim/trace"
+	"github.com/locklab/locklab/internal/sim/zookeeper"
+)
+
+// lockNode is the place of the lock on a ZooKeeper: its nodes are below it.
+const lockNode = "/k"
+
+// keeperModel is a ZooKeeper. Each client has one connection all the time, with a session or none.
+type keeperModel struct {
+	service.Server
+	keeper *zookeeper.Server
+}
+
+func onKeeper(s *zookeeper.Server) model { return keeperModel{s, s} }
+
+// newKeeper is a ZooKeeper with the place of a lock, and a session of each client.
+func newKeeper(clients int, lease time.Duration) model {
+	m := zookeeper.New(time.Millisecond)
+	lab := sessionConn(clients)
+	m.Do(lab, zookeeper.Reconnect(0, lease)...)
+	m.Do(lab, "CREATE", lockNode)
+	m.Do(lab, "CLOSESESSION")
+	m.Close(lab)
+	for i := range clients {
+		m.Do(sessionConn(i), zookeeper.Reconnect(0, lease)...)
+	}
+	return onKeeper(m)
+}
+
+// asKeeper is a server as the ZooKeeper that it is.
+func asKeeper(m model) keeperModel { return m.(keeperModel) }
+
+func sessionConn(client int) int { return connection(client, 1) }
+
+func (m keeperModel) Clone() model { return onKeeper(m.keeper.Clone()) }
+
+func (m keeperModel) AppendState(b []byte) []byte { return m.keeper.AppendState(b) }
+
+func (m keeperModel) AppendUnder(o *order, b []byte) []byte {
+	called := func(connection int) int {
+		if i := clientOf(connection); i < len(o.to) {
+			return sessionConn(o.to[i])
+		}
+		return connection
+	}
+	return append(b, o.names.Replace(string(zookeeper.AppendUnder(nil, m.keeper, called)))...)
+}
+
+// Expiries: only sessions end by themselves.
+func (m keeperModel) Expiries() []time.Duration { return nil }
+
+// Do carries out a request. A real server lists nodes in no particular order; here it is that of their numbers.
+func (m keeperModel) Do(connection int, words ...string) service.Reply {
+	reply := m.Server.Do(connection, words...)
+	if words[0] == "GETCHILDREN" {
+		slices.SortStableFunc(reply.List, func(a, b service.Reply) int { return cmp.Compare(numberIn(a.Text), numberIn(b.Text)) })
+	}
+	return reply
+}
+
+// left is how long a client's session lasts if the server does not hear of it; 0: it is over.
+func (m keeperModel) left(client int) int {
+	return ms(m.keeper.Left(m.keeper.Session(sessionConn(client))))
+}
+
+// head is whose the lock is: the first node, with its client, as histories have it; negative: nobody's.
+func (m keeperModel) head() (lock history.State, client int) {
+	first := m.State(lockNode).Value
+	if first == "" {
+		return history.State{}, -1
+	}
+	client = m.maker(first)
+	return history.State{Type: "znode", Value: first + ofClient(client)}, client
+}
+
+// lockAt is what a server has of the lock, as histories have it.
+func (p *player) lockAt(m model) history.State {
+	if !p.sessions {
+		return m.State(p.key)
+	}
+	lock, _ := asKeeper(m).head()
+	return lock
+}
+
+func ofClient(i int) string { return " of " + trace.ClientName(i) }
+
+func (m keeperModel) maker(node string) int {
+	return clientOf(m.keeper.Maker(path.Join(lockNode, node)))
+}
+
+// nodes are those of a client below the lock's, in order.
+func (m keeperModel) nodes(client int) []string {
+	names := slices.DeleteFunc(m.keeper.Names(lockNode), func(name string) bool { return m.maker(name) != client })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(numberIn(a), numberIn(b)) })
+	return names
+}
+
+// watchEvent is what a client's library is told unasked: a watched node has changed.
+type watchEvent struct {
+	client int
+	path   string
+}
+
+// events takes what the server has told clients.
+func (m keeperModel) events(clients int) (list []watchEvent) {
+	for i := range clients {
+		for e, more := m.Receive(sessionConn(i)); more; e, more = m.Receive(sessionConn(i)) {
+			if e.Channel != "" {
+				list = append(list, watchEvent{i, e.Channel})
+			}
+		}
+	}
+	return list
+}
+
+// digits is the length of the number behind the name of a sequential node.
+const digits = 10
+
+// numberIn is that at the end of a node's name.
+func numberIn(name string) string { return name[max(0, len(name)-digits):] }
+
+// topNumber is one more than the greatest number of a node in a text.
+func topNumber(text string) (top int) {
+	for at := 0; at < len(text); at++ {
+		end := at
+		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
+			end++
+		}
+		if end-at >= digits {
+			if n, err := strconv.ParseUint(text[at:at+digits], 10, 31); err == nil {
+				top = max(top, int(n)+1)
+			}
+		}
+		at = end
+	}
+	return top
+}
