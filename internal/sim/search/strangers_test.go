@@ -41,7 +41,7 @@ up-and-down         2x1                        holds double-holder
 set-member          2x1                        holds double-holder
 list-element        2x1                        holds double-holder
 sleeps-three-times  2x1  crash                 holds
-gives-up-in-time    2x1  pause                 holds wrongful-delete overwrite wrongful-renew
+~gives-up-in-time   2x1  pause                 holds wrongful-delete overwrite wrongful-renew
 
 # Who sets, waits and looks again has the lock, unless it is paused before it sets.
 looks-again         2x1                        holds double-holder
@@ -102,7 +102,7 @@ uncounted           2x1  reenter=1             finds double-holder
 
 # A validity counts from the call. One that counts from the reply ends after the lease.
 valid-from-call     2x1                        holds double-holder
-valid-from-call     2x1  pause                 holds double-holder
+~valid-from-call    2x1  pause                 holds double-holder
 valid-from-reply    2x1  pause                 finds double-holder
 
 # A replica lacks one write or more: what takes two keys is lost only if it lacks both.
