@@ -8,6 +8,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -61,7 +62,10 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 	for {
 		s := newSearch(config, space)
 		s.began = began
-		err := space.Patiently(ctx, s.all)
+		err := patiently(ctx, space, s.all)
+		if errors.Is(err, errNoEnd) {
+			return nil, err
+		}
 		space.Close()
 		if again := space.Again(err); again != nil {
 			space = again

@@ -339,18 +339,15 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 		for _, t := range p.times {
 			add(t)
 		}
-		coming = coming || s.player.locals.clocks == absolute && (p.c.ops > 0 || s.ClockRate != 0) || s.player.locals.clocks == differences && p.c.at.read && !p.over
+		coming = coming || s.clocked(p)
 	}
 	for i := range s.Servers {
-		for _, t := range s.parts.servers.list[r.servers[i]].times {
+		p := &s.parts.servers.list[r.servers[i]]
+		for _, t := range p.times {
 			add(t)
 		}
-	}
-	for i := range s.Servers {
-		for _, left := range s.parts.servers.list[r.servers[i]].lives {
-			for t := left - ms(s.Grid); t > max(left-ms(s.Lease), 0); t -= ms(s.Grid) {
-				list = append(list, instant{t, true})
-			}
+		for _, t := range p.quarters {
+			list = append(list, instant{t, true})
 		}
 	}
 	if s.player.sessions {
@@ -359,20 +356,8 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 	if end := s.parts.monitors.list[r.monitor].owner.ends; end != never {
 		around(add, end)
 	}
-	grid := func(since int) {
-		for t := ms(s.Grid); coming && t-since <= limit; t += ms(s.Grid) {
-			if t > since {
-				list = append(list, instant{t - since, true})
-			}
-		}
-	}
-	if s.player.locals.clocks == absolute {
-		grid(int(r.now))
-	}
-	for i := range s.Clients {
-		if c := &s.parts.clients.list[r.clients[i]].c; s.player.locals.clocks == differences && c.at.read {
-			grid(c.ago.read)
-		}
+	if coming {
+		list = s.readings(list, r, limit)
 	}
 	slices.SortFunc(list, func(a, b instant) int {
 		switch {

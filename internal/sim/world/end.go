@@ -54,24 +54,17 @@ func (p *player) stuck(w *world) (bool, error) {
 		p.recorder.opens(fresh)
 	}
 	tried := make([]bool, fresh+1)
-	late, refused := false, false // a try that has begun at the end
+	late := 0 // how many tries have begun at the end
 	for end, steps := p.trialLength()+1, 0; ; steps++ {
-		late, refused = late && w.clients[fresh].at.busy, refused || late && !w.clients[fresh].at.busy
-		for i := range w.clients {
-			c := &w.clients[i]
-			if c.active() || c.phase == holding {
-				return false, nil
-			}
-			if c.phase == tired {
-				c.phase, c.count.tries = waiting, 0
-			}
+		if w.held() {
+			return false, nil
 		}
 		o, there := p.first(w, tried)
 		switch {
 		case steps > mostSteps, !there && end < -mostSlept*ms(p.Lease):
 			p.endless = true
 			return false, nil
-		case !there && refused:
+		case !there && (late > 1 || late == 1 && !w.clients[fresh].at.busy):
 			if p.recorder != nil {
 				p.recorder.closes(fresh, history.OpAcquire, history.Answer{Outcome: history.No})
 			}
@@ -82,12 +75,28 @@ func (p *player) stuck(w *world) (bool, error) {
 			clear(tried)
 			steps = 0
 		case o.kind == calls:
-			tried[o.client], late = true, late || int(o.client) == fresh && end <= 0
+			if tried[o.client] = true; int(o.client) == fresh && end <= 0 {
+				late++
+			}
 		}
 		if err := p.make(w, o); err != nil {
 			return false, err
 		}
 	}
+}
+
+// held says whether a client has got the lock. One that has been refused as often as it tries goes on.
+func (w *world) held() bool {
+	for i := range w.clients {
+		c := &w.clients[i]
+		if c.active() || c.phase == holding {
+			return true
+		}
+		if c.phase == tired {
+			c.phase, c.count.tries = waiting, 0
+		}
+	}
+	return false
 }
 
 // first is the first step that a client can make; none tries twice at the same time.

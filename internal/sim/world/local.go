@@ -260,36 +260,6 @@ func (l *locals) run(m *moment) (*moment, error) {
 	return m, nil
 }
 
-// pair has a moment stand for another one after which the lock declared the same, and takes that one on as a sample wherever it is taken on.
-func (l *locals) pair(m, twin *moment) error {
-	m.twin = twin
-	for _, e := range m.next {
-		for _, to := range e.to {
-			if err := l.sample(to, twin); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// sample takes a twin of the moment before on, by the same step. The same must come of it.
-func (l *locals) sample(m, twin *moment) error {
-	l.count++
-	other := &moment{number: l.count, before: twin, client: m.client, given: m.given, shown: m.shown, main: twin.main}
-	if err := l.execute(other, 0); err != nil {
-		return err
-	}
-	if a, b := m.outcome(), other.outcome(); a != b {
-		return fmt.Errorf("the State of %s is the same after two histories, and yet it goes on in two ways; let it return all that the lock keeps:\n%s\n%s",
-			l.spec.Name, a, b)
-	}
-	if m.kept != "" {
-		return nil
-	}
-	return l.pair(m, other)
-}
-
 // life is a process that has been taken to a moment.
 type life struct {
 	process *process.Process
@@ -419,15 +389,6 @@ func (l *locals) declared(m *moment, v *life) error {
 		m.kept += fmt.Sprint(m.shown)
 	}
 	return nil
-}
-
-// outcome is all that can be seen of a moment.
-func (m *moment) outcome() string {
-	text := fmt.Sprint(m.busy, m.tokens, m.notices, m.kept)
-	for _, w := range m.waits {
-		text += fmt.Sprintf(" %d %d %d %d %q %v %v %v %v", w.Task, w.Kind, w.Server, w.Conn, w.Commands, w.Length, w.Limit, w.Timer != 0, w.Begun)
-	}
-	return text
 }
 
 // wait is what a task of the client waits for; nil: there is no such task.

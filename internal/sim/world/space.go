@@ -69,7 +69,6 @@ type Space struct {
 	player   player
 	parts    parts
 	interest interest
-	lost     bool     // the lock has not come back
 	scratch  struct { // what is used again
 		text  []byte
 		list  []Choice
@@ -144,11 +143,7 @@ func (s *Space) Again(err error) *Space {
 }
 
 // Close ends the processes of clients.
-func (s *Space) Close() {
-	if !s.lost {
-		s.player.locals.close()
-	}
-}
+func (s *Space) Close() { s.player.locals.close() }
 
 // Runs is how often the lock's code was run from its beginning, and Clocks says whether it reads clocks.
 func (s *Space) Runs() int { return s.player.locals.count }

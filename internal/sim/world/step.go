@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/bits"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -280,22 +279,6 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 		w.monitor().commanded(w, i, m, change)
 	}
 	return replies
-}
-
-// errLives: the search begins again, because the lock has turned out to ask how long a key lives.
-var errLives = errors.New("the lock asks how long keys live")
-
-// lifeWords match a command, or a script, that asks for that. A script that is named by its hash may.
-var lifeWords = regexp.MustCompile(`(?i)\bp?ttl\b|^evalsha`)
-
-// meet notes what ends the search: what a real server may know and the model does not, and what the search has to know of the lock.
-func (p *player) meet(m message, unknown string) {
-	switch {
-	case unknown != "":
-		p.met = fmt.Errorf("%s cannot be explored: the model of its server does not know %s", p.Lock.Name, unknown)
-	case !p.lives && slices.ContainsFunc(m.commands, func(words []string) bool { return lifeWords.MatchString(strings.Join(words, " ")) }):
-		p.met = errLives
-	}
 }
 
 func (m *message) names(key string) bool {
