@@ -131,7 +131,7 @@ func answers(t *testing.T, table string, find func(t *testing.T, name string) im
 			continue
 		}
 		a := answerOf(t, line)
-		t.Run(strings.Join(strings.Fields(line+comment), " "), func(t *testing.T) {
+		t.Run(strings.Join(strings.Fields(strings.TrimPrefix(line, "~")+comment), " "), func(t *testing.T) {
 			if a.long {
 				needs.Long(t, "a long search")
 			}

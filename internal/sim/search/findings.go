@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,24 +16,14 @@ import (
 // mostDismissed is how often the checker is asked about one anomaly in vain.
 const mostDismissed = 2000
 
-// finding is a sequence of choices that shows anomalies.
-type finding struct {
-	faults, steps int
-	trace         *trace.Trace
-}
-
-func (f finding) less(faults, steps int) bool {
-	return f.trace != nil && (f.faults < faults || f.faults == faults && f.steps <= steps)
-}
-
 // findings are what a search has found.
 type findings struct {
 	wanted    []checker.Name
 	excuses   func(checker.Name, []faults.Kind) bool
 	on        bool
-	best      finding // that breaks a promise
-	excused   map[checker.Name]finding
-	all       map[checker.Name]finding
+	best      sequence // that breaks a promise; the zero sequence: none does so far
+	excused   map[checker.Name]sequence
+	all       map[checker.Name]*trace.Trace
 	dismissed map[checker.Name]int
 	blocked   bool   // the last client did not get the lock, and the checker did not call it stuck
 	limit     string // what is not looked for any more
@@ -41,43 +32,37 @@ type findings struct {
 func newFindings(c Config) findings {
 	return findings{
 		wanted: c.wanted(), excuses: c.Excuses, on: c.On,
-		excused: map[checker.Name]finding{}, all: map[checker.Name]finding{}, dismissed: map[checker.Name]int{},
+		excused: map[checker.Name]sequence{}, all: map[checker.Name]*trace.Trace{}, dismissed: map[checker.Name]int{},
 	}
 }
 
-// enough says whether nothing after so many faults and steps can be smaller than what was found.
-func (f *findings) enough(faults, steps int) bool { return !f.on && f.best.less(faults, steps) }
-
-// open says whether an anomaly after so many faults and steps is worth a look.
-func (f *findings) open(name checker.Name, faults, steps int) bool {
-	return slices.Contains(f.wanted, name) && f.dismissed[name] < mostDismissed && !f.best.less(faults, steps) && !f.all[name].less(faults, steps)
+// open says whether an anomaly is worth a look. What is found first is smallest.
+func (f *findings) open(name checker.Name) bool {
+	return slices.Contains(f.wanted, name) && f.dismissed[name] < mostDismissed && f.all[name] == nil
 }
 
 // conclude tells the result.
-func (f *findings) conclude(r *Result) {
-	r.Dismissed = f.dismissed
-	if r.Limit == "" {
-		r.Limit = f.limit
+func (s *search) conclude() (err error) {
+	f, r := &s.found, &s.result
+	r.Dismissed, r.All = f.dismissed, f.all
+	if f.best.trace != nil {
+		r.Found, err = s.tidy(f.best)
+		return err
 	}
-	if r.Limit == "" || r.Limit == f.limit || f.best.faults == r.Faults {
-		r.Found = f.best.trace
-	}
-	if r.Found == nil {
-		for _, name := range slices.Sorted(maps.Keys(f.excused)) {
-			r.Excused = append(r.Excused, f.excused[name].trace)
+	r.Limit = cmp.Or(r.Limit, f.limit)
+	for _, name := range slices.Sorted(maps.Keys(f.excused)) {
+		t, err := s.tidy(f.excused[name])
+		if err != nil {
+			return err
 		}
+		r.Excused = append(r.Excused, t)
 	}
-	if f.on {
-		r.All = map[checker.Name]*trace.Trace{}
-		for name, found := range f.all {
-			r.All[name] = found.trace
-		}
-	}
+	return nil
 }
 
 // judgeEnd judges what is left when all clients have ended: the data must be right, and a fresh client must get the lock.
 func (s *search) judgeEnd(at place) error {
-	if _, err := s.ask(at, s.space.Losses(&at.state), false); err != nil {
+	if err := s.ask(at, s.space.Losses(&at.state), false); err != nil || s.found.best.trace != nil {
 		return err
 	}
 	if !slices.Contains(s.found.wanted, checker.StuckLock) {
@@ -95,41 +80,36 @@ func (s *search) judgeEnd(at place) error {
 	if !stuck {
 		return nil
 	}
-	_, err := s.ask(at, s.space.Suspect(checker.StuckLock), true)
-	return err
+	return s.ask(at, s.space.Suspect(checker.StuckLock), true)
 }
 
-// ask has the checker judge the history that leads to a place, if it looks as if it showed something that is worth a look. It says whether that
-// breaks a promise: then nothing after it is smaller.
-func (s *search) ask(at place, suspects world.Suspicions, trial bool) (broken bool, err error) {
+// ask has the checker judge the history that leads to a place, if it looks as if it showed something that is worth a look.
+func (s *search) ask(at place, suspects world.Suspicions, trial bool) error {
 	f := &s.found
 	if suspects == 0 {
-		return false, nil
+		return nil
 	}
-	spent, steps := s.space.Spent(&at.state), int(at.steps)
-	open := slices.DeleteFunc(suspects.Names(), func(name checker.Name) bool { return !f.open(name, spent, steps) })
+	open := slices.DeleteFunc(suspects.Names(), func(name checker.Name) bool { return !f.open(name) })
 	if len(open) == 0 {
-		return false, nil
+		return nil
 	}
 	path := s.path(at)
 	var excused []checker.Name
 	if f.excuses != nil {
 		struck := s.struck(at, path)
 		excused = slices.DeleteFunc(slices.Clone(open), func(name checker.Name) bool { return !f.excuses(name, struck) })
-		known := func(name checker.Name) bool {
-			return slices.Contains(excused, name) && f.excused[name].less(spent, steps)
-		}
+		known := func(name checker.Name) bool { return slices.Contains(excused, name) && f.excused[name].trace != nil }
 		if open = slices.DeleteFunc(open, known); len(open) == 0 {
-			return false, nil
+			return nil
 		}
 	}
 	record, err := s.space.Record(path, trial)
 	if err != nil {
-		return false, err
+		return err
 	}
 	t := record.Trace
 	if t.Verdict.CheckerFault {
-		return false, fmt.Errorf("the judges disagree: %s", t.Verdict.Reason)
+		return fmt.Errorf("the judges disagree: %s", t.Verdict.Reason)
 	}
 	seen := t.Verdict.Names()
 	for _, name := range open {
@@ -138,26 +118,30 @@ func (s *search) ask(at place, suspects world.Suspicions, trial bool) (broken bo
 			f.blocked = f.blocked || trial && keyless(t)
 		}
 	}
-	open = slices.DeleteFunc(open, func(name checker.Name) bool { return !slices.Contains(seen, name) })
-	found := finding{spent, steps, t}
-	if f.on {
+	f.take(sequence{t, path, trial}, seen, excused, slices.DeleteFunc(open, func(name checker.Name) bool { return !slices.Contains(seen, name) }))
+	return nil
+}
+
+// take takes in a sequence that shows some anomalies, some of which are excused.
+func (f *findings) take(found sequence, seen, excused, shown []checker.Name) {
+	t := found.trace
+	t.Anomalies = slices.DeleteFunc(slices.Clone(shown), func(name checker.Name) bool { return slices.Contains(excused, name) })
+	switch {
+	case f.on:
+		t.Anomalies = shown
 		for _, name := range seen {
-			if (!trial || name == checker.StuckLock) && f.open(name, spent, steps) { // after a trial, there is a client more
-				f.all[name] = found
+			if (!found.trial || name == checker.StuckLock) && f.open(name) { // after a trial, there is a client more
+				f.all[name] = t
 			}
 		}
-		return false, nil
-	}
-	t.Anomalies = slices.DeleteFunc(slices.Clone(open), func(name checker.Name) bool { return slices.Contains(excused, name) })
-	if len(t.Anomalies) > 0 {
+	case len(t.Anomalies) > 0:
 		f.best = found
-		return true, nil
+	default:
+		t.Anomalies = shown
+		for _, name := range shown {
+			f.excused[name] = found
+		}
 	}
-	t.Anomalies = open
-	for _, name := range open {
-		f.excused[name] = found
-	}
-	return false, nil
 }
 
 // keyless says whether no server has the lock's key in the end of a trace. Where one has, the history shows whose the lock is.

@@ -25,7 +25,8 @@ type search struct {
 	space   *world.Space
 	result  Result
 	found   findings
-	waiting [][][]place // to be expanded, by faults and steps
+	levels  [][][]place // the states, by faults and steps
+	visits  int         // of states, once for each number of faults that is spent there
 	links   []link      // by number; the first is the beginning
 	seen    fingerprints
 	ends    map[world.State]bool // whether the lock is stuck in the end
@@ -62,7 +63,7 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 	for {
 		s := newSearch(config, space)
 		s.began = began
-		err := patiently(ctx, space, s.all)
+		err = patiently(ctx, space, s.whole)
 		if errors.Is(err, errNoEnd) {
 			return nil, err
 		}
@@ -74,9 +75,16 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.finish()
 		return &s.result, nil
 	}
+}
+
+// whole searches, and concludes.
+func (s *search) whole(ctx context.Context) error {
+	if err := s.all(ctx); err != nil {
+		return err
+	}
+	return s.finish()
 }
 
 func newSearch(config Config, space *world.Space) *search {
@@ -85,8 +93,8 @@ func newSearch(config Config, space *world.Space) *search {
 	return s
 }
 
-// all expands every state: those after the fewest faults first, and of these those after the fewest steps. It ends where what was found
-// cannot be smaller any more.
+// all takes every step: those to states after the fewest faults first, and of these those after the fewest steps. A step that costs a fault waits
+// until it is known that fewer are not enough. It ends with the first counterexample, unless Config.On.
 func (s *search) all(ctx context.Context) error {
 	first, err := s.space.Begin()
 	if err != nil {
@@ -95,41 +103,51 @@ func (s *search) all(ctx context.Context) error {
 	if s.undeclared() != "" && s.config.States == 0 {
 		s.config.States = undeclaredStates
 	}
-	s.waiting = make([][][]place, s.config.MostFaults+1)
+	s.levels = make([][][]place, s.config.MostFaults+1)
 	s.await(place{state: first})
-	for spent := range s.waiting {
-		for steps := 0; steps < len(s.waiting[spent]); steps++ {
+	for spent := range s.levels {
+		for steps := 0; s.reaches(spent, steps); steps++ {
 			s.result.Faults, s.result.Steps = spent, steps
-			if s.found.enough(spent, steps+1) {
-				return nil
+			for spending := spent; spending >= 0; spending-- {
+				if err := s.level(ctx, spent-spending, steps, spending); err != nil || s.ended() {
+					return err
+				}
 			}
-			if err := s.level(ctx, s.waiting[spent][steps]); err != nil || s.result.Limit != "" {
-				return err
-			}
-			s.waiting[spent][steps] = nil
-		}
-		if s.found.enough(spent+1, 0) {
-			return nil
 		}
 	}
 	return nil
 }
 
-// level expands the states after so many faults and steps.
-func (s *search) level(ctx context.Context, places []place) error {
-	for _, at := range places {
-		s.result.States++
-		s.result.Frontier--
-		if s.result.States%1024 == 0 {
+// ended says whether the search has come to an end.
+func (s *search) ended() bool { return s.result.Limit != "" || s.found.best.trace != nil }
+
+// reaches says whether there are states after so many steps, from which so many faults can be reached.
+func (s *search) reaches(faults, steps int) bool {
+	return slices.ContainsFunc(s.levels[:faults+1], func(level [][]place) bool { return steps < len(level) })
+}
+
+// level takes the steps that spend so many faults from the states after so many faults and steps.
+func (s *search) level(ctx context.Context, faults, steps, spending int) error {
+	if steps >= len(s.levels[faults]) {
+		return nil
+	}
+	for _, at := range s.levels[faults][steps] {
+		if s.visits++; s.visits%1024 == 0 {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			s.report()
 		}
-		if s.stopped() {
+		if s.config.States > 0 && s.result.States >= s.config.States {
+			s.result.Limit = fmt.Sprintf("%d states", s.config.States)
+		}
+		if s.ended() {
 			return nil
 		}
-		if err := s.expand(at); err != nil {
+		if spending == 0 {
+			s.result.Frontier--
+		}
+		if err := s.expand(at, spending); err != nil {
 			return err
 		}
 	}
@@ -151,58 +169,47 @@ func (s *search) report() {
 	}
 }
 
-// stopped says whether a limit has been reached.
-func (s *search) stopped() bool {
-	if s.config.States > 0 && s.result.States > s.config.States && s.result.Limit == "" {
-		s.result.Limit = fmt.Sprintf("%d states", s.config.States)
-	}
-	return s.result.Limit != ""
-}
-
 // memory is how much of it the search has taken, as far as it grows.
 func (s *search) memory() int {
-	return cap(s.links)*int(unsafe.Sizeof(link{})) + s.seen.bytes() + s.result.Frontier*int(unsafe.Sizeof(place{})) + s.space.Bytes()
+	return cap(s.links)*int(unsafe.Sizeof(link{})) + s.seen.bytes() + s.result.States*int(unsafe.Sizeof(place{})) + s.space.Bytes()
 }
 
 // await has a state be expanded in its turn.
 func (s *search) await(at place) {
-	by := &s.waiting[s.space.Spent(&at.state)]
+	by := &s.levels[s.space.Spent(&at.state)]
 	for int(at.steps) >= len(*by) {
 		*by = append(*by, nil)
 	}
 	(*by)[at.steps] = append((*by)[at.steps], at)
+	s.result.States++
 	s.result.Frontier++
 	s.result.Longest = max(s.result.Longest, int(at.steps))
 }
 
-// expand makes every choice that there is in a state.
-func (s *search) expand(at place) error {
-	s.choices = s.space.Choices(s.choices[:0], &at.state)
+// expand makes every choice in a state that spends so many faults.
+func (s *search) expand(at place, spending int) error {
+	s.choices = s.space.Spending(s.choices[:0], &at.state, spending)
 	for _, o := range s.choices {
 		next, suspects, err := s.space.Make(&at.state, o)
 		if err != nil {
 			return err
 		}
-		to := place{state: next, number: int32(len(s.links)), steps: at.steps + 1}
+		first := len(s.links)
+		to := place{state: next, number: int32(first), steps: at.steps + 1}
 		s.links = append(s.links, link{at.number, o})
-		broken, err := s.ask(to, suspects, false)
-		if err != nil {
+		if err := s.ask(to, suspects, false); err != nil || s.found.best.trace != nil {
 			return err
 		}
-		first := to.number
-		if !broken {
-			to, err = s.privately(to)
-		}
-		if err != nil {
+		if to, err = s.privately(to); err != nil {
 			return err
 		}
-		if broken || !s.config.Every && !s.seen.add(s.space.Same(&to.state)) {
+		if !s.config.Every && !s.seen.add(s.space.Same(&to.state)) {
 			s.links = s.links[:first]
 			continue
 		}
 		s.await(to)
 	}
-	if s.space.Ended(&at.state) {
+	if spending == 0 && s.space.Ended(&at.state) {
 		return s.judgeEnd(at)
 	}
 	return nil
@@ -234,10 +241,12 @@ func (s *search) path(at place) (path []world.Choice) {
 }
 
 // finish concludes.
-func (s *search) finish() {
+func (s *search) finish() error {
 	r := &s.result
 	s.report()
-	s.found.conclude(r)
+	if err := s.conclude(); err != nil {
+		return err
+	}
 	r.Runs, r.Idle, r.Tries = s.space.Runs(), s.space.Idle(), s.space.Tries
 	r.Symmetric, r.Sessions, r.Horizon = s.space.Symmetric(), s.config.Lock.Needs == impls.OneZooKeeper, 0
 	if s.space.Beyond() {
@@ -247,9 +256,7 @@ func (s *search) finish() {
 	if r.Found == nil {
 		r.Doubt = s.doubt()
 	}
-	if r.Found != nil {
-		r.Limit = ""
-	}
+	return nil
 }
 
 // What keeps a search from showing that a lock holds that does not declare it: its code may keep what the search does not see, ask a clock that is not its

@@ -45,10 +45,22 @@ type Choice struct {
 
 // Choices appends all that can come next.
 func (s *Space) Choices(list []Choice, r *State) []Choice {
-	for i := range s.Clients {
-		list = append(list, s.ofPart(r, i)...)
+	for n := range s.Most - s.Spent(r) + 1 {
+		list = s.Spending(list, r, n)
 	}
-	if k := &s.parts.strucks.list[r.struck].struck; slices.ContainsFunc(ofServers[:], func(kind faults.Kind) bool { return s.player.may(k, kind, 1) }) {
+	return list
+}
+
+// Spending appends what can come next by so many faults.
+func (s *Space) Spending(list []Choice, r *State, n int) []Choice {
+	for i := range s.Clients {
+		for _, o := range s.ofPart(r, i) {
+			if (o.kind == strikes) == (n == 1) && n <= 1 {
+				list = append(list, o)
+			}
+		}
+	}
+	if k := &s.parts.strucks.list[r.struck].struck; n == 1 && slices.ContainsFunc(ofServers[:], func(kind faults.Kind) bool { return s.player.may(k, kind, 1) }) {
 		var asked uint8
 		for i := range s.Clients {
 			asked |= s.parts.clients.list[r.clients[i]].asks
@@ -57,7 +69,7 @@ func (s *Space) Choices(list []Choice, r *State) []Choice {
 			list = s.player.faultsAt(list, k, &s.parts.servers.list[r.servers[i]], i, asked>>i&1 != 0)
 		}
 	}
-	return s.ofTime(list, r)
+	return s.ofTime(list, r, n)
 }
 
 // ofPart are the choices of a client. They depend on nothing but it, the faults so far, and whether any time has passed.
@@ -279,7 +291,7 @@ func (p *player) over(c *client) bool {
 
 // ofTime appends the choices by which time passes. A client that has a step to make is paused meanwhile; or it is in a long hold, if it is
 // its user's turn.
-func (s *Space) ofTime(list []Choice, r *State) []Choice {
+func (s *Space) ofTime(list []Choice, r *State, n int) []Choice {
 	var pausing uint8
 	var either []int
 	for i := range s.Clients {
@@ -305,7 +317,7 @@ func (s *Space) ofTime(list []Choice, r *State) []Choice {
 			}
 		}
 		paused, busy := bits.OnesCount8(o.paused), bits.OnesCount8(o.busy)
-		if !s.player.may(k, faults.Pause, paused) || !s.player.may(k, faults.LongHold, busy) || k.all+paused+busy > s.Most {
+		if paused+busy != n || !s.player.may(k, faults.Pause, paused) || !s.player.may(k, faults.LongHold, busy) || k.all+paused+busy > s.Most {
 			continue
 		}
 		for _, t := range s.instants(r, o.paused) {

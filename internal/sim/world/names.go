@@ -72,3 +72,18 @@ func (s *Space) Sites(r *State, client int) (sites []string) {
 	}
 	return sites
 }
+
+// BelongsBefore says whether a choice is better read before another one, if it makes no difference: a reply reaches its client at once, an
+// operation is called when it sends something, and a fault strikes late.
+func (o Choice) BelongsBefore(other Choice) bool {
+	fault := func(o Choice) bool { return o.kind == strikes || o.kind == strikesServer }
+	switch {
+	case o.kind == passes, other.kind == passes, fault(o):
+		return false
+	case fault(other):
+		return true
+	case o.client == other.client, o.kind == calls, other.kind == takes:
+		return false
+	}
+	return o.kind == takes || other.kind == calls
+}
