@@ -18,7 +18,7 @@ func (p *Process) State() ([]byte, bool) {
 	return (&declaration{p: p}).of(nil)
 }
 
-// StateFrom is State with each impls.Reading as its difference from a time, and says whether there is one. A state that differs only by when it was is the
+// StateFrom is State with each time and each impls.Reading as its difference from a time, and says whether there is one. A state that differs only by when it was is the
 // same, then.
 func (p *Process) StateFrom(now time.Duration) (state []byte, read, declared bool) {
 	if p.tasksLive() {
@@ -89,6 +89,8 @@ func (d *declaration) append(b []byte, v reflect.Value) []byte {
 	case v.Type() == readingType:
 		d.read = true
 		return fmt.Appendf(b, " %d", v.Int()-int64(d.from))
+	case v.Type() == timeType:
+		return d.time(b, v.Field(0).Uint(), v.Field(1).Int())
 	case kind == reflect.String:
 		return fmt.Appendf(b, "%q", v.String())
 	case kind <= reflect.Float64:
@@ -103,17 +105,23 @@ func (d *declaration) append(b []byte, v reflect.Value) []byte {
 		}
 		return b
 	case kind == reflect.Struct:
-		fields := v.NumField()
-		if v.Type() == timeType {
-			if fields = 2; v.Field(0).Uint()>>63 != 0 { // without its zone; no Env gives one with a monotonic reading
-				d.p.fail("it keeps a time of the real clock; a lock asks its Env for the time")
-			}
-		}
-		for i := range fields {
+		for i := range v.NumField() {
 			b = d.append(b, v.Field(i))
 		}
 		return b
 	}
 	d.p.fail("its State has a %v: it is made of numbers, strings and times, and of structs and arrays of these", v.Type())
 	return b
+}
+
+// time appends a time as a reading of a clock, without its zone: nanoseconds, and seconds. No Env gives one with a monotonic reading.
+func (d *declaration) time(b []byte, nanoseconds uint64, seconds int64) []byte {
+	if nanoseconds>>63 != 0 {
+		d.p.fail("it keeps a time of the real clock; a lock asks its Env for the time")
+	}
+	if nanoseconds == 0 && seconds == 0 {
+		return append(b, '-')
+	}
+	d.read = true
+	return fmt.Appendf(b, " %d", uint64(seconds)*1e9+nanoseconds-uint64(d.from))
 }

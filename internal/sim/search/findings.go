@@ -8,6 +8,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/internal/sim/world"
 )
@@ -114,7 +115,7 @@ func (s *search) ask(at place, suspects world.Suspicions, trial bool) error {
 	for _, name := range open {
 		if !slices.Contains(seen, name) {
 			f.dismiss(name)
-			f.blocked = f.blocked || trial
+			f.blocked = f.blocked || trial && keyless(t)
 		}
 	}
 	f.take(sequence{t, path, trial}, seen, excused, slices.DeleteFunc(open, func(name checker.Name) bool { return !slices.Contains(seen, name) }))
@@ -141,6 +142,16 @@ func (f *findings) take(found sequence, seen, excused, shown []checker.Name) {
 			f.excused[name] = found
 		}
 	}
+}
+
+// keyless says whether no server has the lock's key in the end of a trace. Where one has, the history shows whose the lock is.
+func keyless(t *trace.Trace) bool {
+	for _, s := range slices.Backward(t.Steps) {
+		if len(s.After.Keys) > 0 {
+			return !slices.ContainsFunc(s.After.Keys, history.State.Exists)
+		}
+	}
+	return true
 }
 
 // dismiss notes that something that looked like an anomaly was none.

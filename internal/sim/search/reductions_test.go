@@ -56,7 +56,7 @@ func TestReductions(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if test.fault != "" && test.without.Undeclared {
+			if test.fault != "" && test.without.Undeclared || test.without.Dated {
 				needs.Long(t, "thousands of states")
 			}
 			t.Parallel()

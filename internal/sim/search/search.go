@@ -8,6 +8,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -62,8 +63,9 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 	for {
 		s := newSearch(config, space)
 		s.began = began
-		if err = s.all(ctx); err == nil {
-			err = s.finish()
+		err = patiently(ctx, space, s.whole)
+		if errors.Is(err, errNoEnd) {
+			return nil, err
 		}
 		space.Close()
 		if again := space.Again(err); again != nil {
@@ -75,6 +77,14 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 		}
 		return &s.result, nil
 	}
+}
+
+// whole searches, and concludes.
+func (s *search) whole(ctx context.Context) error {
+	if err := s.all(ctx); err != nil {
+		return err
+	}
+	return s.finish()
 }
 
 func newSearch(config Config, space *world.Space) *search {

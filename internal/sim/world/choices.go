@@ -335,7 +335,8 @@ type instant struct {
 }
 
 // instants are the times that may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, no time
-// passes, unless clocks drift. A lock that reads clocks sees more: quarters of a lease since it did, or since the beginning.
+// passes, unless clocks drift, or a client is under way that has read its clock. A lock that reads clocks sees more: quarters of a lease since it did,
+// or since the beginning; and one that asks how long keys live sees quarters of a lease before they end.
 func (s *Space) instants(r *State, paused uint8) []instant {
 	due, horizon := s.limits(r, paused)
 	limit, coming := min(due, horizon), false
@@ -350,11 +351,15 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 		for _, t := range p.times {
 			add(t)
 		}
-		coming = coming || s.player.locals.clocks == absolute && (p.c.ops > 0 || s.ClockRate != 0)
+		coming = coming || s.clocked(p)
 	}
 	for i := range s.Servers {
-		for _, t := range s.parts.servers.list[r.servers[i]].times {
+		p := &s.parts.servers.list[r.servers[i]]
+		for _, t := range p.times {
 			add(t)
+		}
+		for _, t := range p.quarters {
+			list = append(list, instant{t, true})
 		}
 	}
 	if s.player.sessions {
@@ -363,20 +368,8 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 	if end := s.parts.monitors.list[r.monitor].owner.ends; end != never {
 		around(add, end)
 	}
-	grid := func(since int) {
-		for t := ms(s.Grid); coming && t-since <= limit; t += ms(s.Grid) {
-			if t > since {
-				list = append(list, instant{t - since, true})
-			}
-		}
-	}
-	if s.player.locals.clocks == absolute {
-		grid(int(r.now))
-	}
-	for i := range s.Clients {
-		if c := &s.parts.clients.list[r.clients[i]].c; s.player.locals.clocks == differences && c.at.read {
-			grid(c.ago.read)
-		}
+	if coming {
+		list = s.readings(list, r, limit)
 	}
 	slices.SortFunc(list, func(a, b instant) int {
 		switch {

@@ -54,7 +54,13 @@ func (p *player) often() pace { return pace{every: ms(p.Grid)} }
 
 func (p *player) seldom() pace { return pace{every: p.trialLength() + 1, alone: true} }
 
-// stuck has a fresh client try again and again, and says whether nobody ever gets the lock.
+// How many leases longer a trial goes on for a try that does not end, and how many steps without any time.
+const (
+	mostSlept = 4
+	mostSteps = 1000
+)
+
+// stuck has a fresh client try again and again, and says whether nobody ever gets the lock: a try that it began after so long was refused.
 func (p *player) stuck(w *world, pace pace) (bool, error) {
 	defer func(before seen) { p.seen = before }(p.seen)
 	fresh := len(w.clients)
@@ -69,34 +75,49 @@ func (p *player) stuck(w *world, pace pace) (bool, error) {
 		p.recorder.opens(fresh)
 	}
 	tried := make([]bool, fresh+1)
-	for end := p.trialLength() + 1; ; {
-		for i := range w.clients {
-			c := &w.clients[i]
-			if c.active() || c.phase == holding {
-				return false, nil
-			}
-			if c.phase == tired && !pace.alone {
-				c.phase, c.count.tries = waiting, 0
-			}
+	late := 0 // how many tries have begun at the end
+	for end, steps := p.trialLength()+1, 0; ; steps++ {
+		if w.held(pace.alone) {
+			return false, nil
 		}
 		o, there := p.first(w, tried, pace.alone)
 		switch {
-		case !there && end <= 0:
+		case steps > mostSteps, !there && end < -mostSlept*ms(p.Lease):
+			p.endless = true
+			return false, nil
+		case !there && (late > 1 || late == 1 && !w.clients[fresh].at.busy):
 			if p.recorder != nil {
 				p.recorder.closes(fresh, history.OpAcquire, history.Answer{Outcome: history.No})
 			}
 			return true, nil
 		case !there:
-			o = p.later(w, min(pace.every, end))
+			o = p.later(w, pace.every, end)
 			end -= int(o.time)
 			clear(tried)
+			steps = 0
 		case o.kind == calls:
-			tried[o.client] = true
+			if tried[o.client] = true; int(o.client) == fresh && end <= 0 {
+				late++
+			}
 		}
 		if err := p.make(w, o); err != nil {
 			return false, err
 		}
 	}
+}
+
+// held says whether a client has got the lock. One that has been refused as often as it tries goes on, unless the fresh one is alone.
+func (w *world) held(alone bool) bool {
+	for i := range w.clients {
+		c := &w.clients[i]
+		if c.active() || c.phase == holding {
+			return true
+		}
+		if c.phase == tired && !alone {
+			c.phase, c.count.tries = waiting, 0
+		}
+	}
+	return false
 }
 
 // first is the first step that a client can make; none tries twice at the same time.
@@ -113,7 +134,10 @@ func (p *player) first(w *world, tried []bool, alone bool) (Choice, bool) {
 }
 
 // later lets time pass until the next try, or until a wait ends before it.
-func (p *player) later(w *world, next int) Choice {
+func (p *player) later(w *world, next, end int) Choice {
+	if end > 0 {
+		next = min(next, end)
+	}
 	for i := range w.clients {
 		for _, d := range w.clients[i].due {
 			next = min(next, max(d.at, 1))

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -97,6 +98,8 @@ func (s *Space) Bytes() int { return s.parts.bytes }
 // Noticed says what the lock does that no search follows; empty: nothing was noticed.
 func (s *Space) Noticed() string {
 	switch l := &s.player.locals; {
+	case s.player.endless:
+		return fmt.Sprintf("a client that came last is still in a try %d leases after all others had ended", mostSlept+2)
 	case l.deadline:
 		return "it asks for the deadline of its context, which in a search has none"
 	case l.late:

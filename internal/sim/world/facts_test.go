@@ -16,7 +16,7 @@ func every(t *testing.T, config Config) *Space {
 	t.Helper()
 	config.Rounds, config.Tries, config.Most, config.Lease, config.Grid, config.Horizon = 1, 1, 1, time.Second, time.Second/4, 2*time.Second
 	config.Servers = 1
-	s := newSpace(config, differences, true)
+	s := newSpace(config, differences, true, true)
 	t.Cleanup(s.Close)
 	first, err := s.Begin()
 	require.NoError(t, err)

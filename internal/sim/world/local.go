@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -134,6 +135,7 @@ type locals struct {
 	sites      bool // see Config.Sites
 	limits     bool // the lock limits its holds
 	count      int
+	running    atomic.Int64 // the run under way
 	starts     map[int]*moment
 	rests      map[string]*moment
 	lives      [2]life
@@ -258,36 +260,6 @@ func (l *locals) run(m *moment) (*moment, error) {
 	return m, nil
 }
 
-// pair has a moment stand for another one after which the lock declared the same, and takes that one on as a sample wherever it is taken on.
-func (l *locals) pair(m, twin *moment) error {
-	m.twin = twin
-	for _, e := range m.next {
-		for _, to := range e.to {
-			if err := l.sample(to, twin); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// sample takes a twin of the moment before on, by the same step. The same must come of it.
-func (l *locals) sample(m, twin *moment) error {
-	l.count++
-	other := &moment{number: l.count, before: twin, client: m.client, given: m.given, shown: m.shown, main: twin.main}
-	if err := l.execute(other, 0); err != nil {
-		return err
-	}
-	if a, b := m.outcome(), other.outcome(); a != b {
-		return fmt.Errorf("the State of %s is the same after two histories, and yet it goes on in two ways; let it return all that the lock keeps:\n%s\n%s",
-			l.spec.Name, a, b)
-	}
-	if m.kept != "" {
-		return nil
-	}
-	return l.pair(m, other)
-}
-
 // life is a process that has been taken to a moment.
 type life struct {
 	process *process.Process
@@ -316,6 +288,8 @@ func (l *locals) execute(m *moment, which int) error {
 		live.begin(l, m.client, which*777_777)
 	}
 	live.at = m.number
+	l.running.Store(int64(m.number))
+	defer l.running.Store(0)
 	for _, n := range slices.Backward(path) {
 		if n.before == nil {
 			continue
@@ -325,10 +299,15 @@ func (l *locals) execute(m *moment, which int) error {
 			live.host.shown.clock += live.clock
 		}
 		if err := live.give(n); err != nil {
-			return err
+			return l.impure(err)
 		}
 		if n != m && n.reads {
 			live.clock = live.host.shown.clock
+		}
+		if n == m.before && which == 0 {
+			if err := l.same(n, live); err != nil {
+				return err
+			}
 		}
 		if n != m && l.sessions {
 			live.host.follow(live.process.Waits())
@@ -339,6 +318,9 @@ func (l *locals) execute(m *moment, which int) error {
 
 // note takes down what a process waits for, and what it has reported and read.
 func (l *locals) note(m *moment, live *life) error {
+	if err := live.process.Err(); err != nil {
+		return l.impure(err)
+	}
 	m.waits, m.notices, m.busy, m.tokens = live.process.Waits(), live.process.Notices(), live.process.Busy(), live.host.tokens
 	m.reads, m.read = live.host.read || live.host.asked, live.host.read || m.before != nil && m.before.read
 	live.host.follow(m.waits)
@@ -368,7 +350,9 @@ func (v *life) begin(l *locals, client, clock int) {
 	v.clock, v.host = clock, &host{client: client, shown: reading{clock: clock}, sites: l.sites, watches: map[int]string{}}
 	v.process = process.New(v.host)
 	v.process.SendSources()
-	v.process.Rehearse() // the explorer watches for goroutines
+	if l.count > watchedRuns {
+		v.process.Rehearse()
+	}
 	v.process.Open("lock", l.spec, l.opts, l.servers)
 }
 
@@ -394,23 +378,17 @@ func (l *locals) declared(m *moment, v *life) error {
 	}
 	state, read, declares := v.process.StateFrom(duration(v.host.shown.clock))
 	l.declares = l.declares || declares
+	if err := v.process.Err(); err != nil {
+		return l.impure(err)
+	}
 	if !declares {
-		return v.process.Err()
+		return nil
 	}
 	m.kept, m.read, m.reads = string(state), read, m.reads || read
 	if l.clocks == absolute && read {
 		m.kept += fmt.Sprint(m.shown)
 	}
 	return nil
-}
-
-// outcome is all that can be seen of a moment.
-func (m *moment) outcome() string {
-	text := fmt.Sprint(m.busy, m.tokens, m.notices, m.kept)
-	for _, w := range m.waits {
-		text += fmt.Sprintf(" %d %d %d %d %q %v %v %v %v", w.Task, w.Kind, w.Server, w.Conn, w.Commands, w.Length, w.Limit, w.Timer != 0, w.Begun)
-	}
-	return text
 }
 
 // wait is what a task of the client waits for; nil: there is no such task.

@@ -40,10 +40,11 @@ type clientPart struct {
 
 type serverPart struct {
 	server
-	times []int
-	holds bool  // something that time or its end may change
-	left  []int // of a ZooKeeper: how long each client's session lasts
-	top   int   // and one more than the greatest number of its nodes
+	times    []int
+	quarters []int // of a lease, before something ends, if the lock asks for how long that is
+	holds    bool  // something that time or its end may change
+	left     []int // of a ZooKeeper: how long each client's session lasts
+	top      int   // and one more than the greatest number of its nodes
 }
 
 // struckPart are the faults so far.
@@ -189,6 +190,9 @@ func (s *Space) serverOf(v server) int32 {
 	p := serverPart{server: v, holds: v.holds()}
 	for _, left := range v.model.Expiries() {
 		around(func(t int) { p.times = append(p.times, t) }, ms(left))
+		for t := ms(left - s.Grid); s.player.lives && t > max(ms(left-s.Lease), 0); t -= ms(s.Grid) {
+			p.quarters = append(p.quarters, t)
+		}
 	}
 	if m, is := v.model.(keeperModel); is {
 		for i := range s.Clients {

@@ -68,7 +68,7 @@ func requireSuspected(t *testing.T, verdict checker.Verdict, suspects Suspicions
 func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, Suspicions) {
 	t.Helper()
 	const longest = 150
-	s := newSpace(config, absolute, true)
+	s := newSpace(config, absolute, true, true)
 	defer s.Close()
 	at, err := s.Begin()
 	require.NoError(t, err)

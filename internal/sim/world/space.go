@@ -86,6 +86,9 @@ type player struct {
 	key        string                         // the lock's
 	hashes     bool                           // the lock names scripts by their hashes, so it matters which ones a server has
 	subscribes bool                           // it subscribes to channels, so there may be messages
+	lives      bool                           // it asks how long keys live
+	met        error                          // by a request, which ends the search
+	endless    bool                           // a fresh client's try did not end
 	seen       seen
 	recorder   *recorder // nil, unless a sequence is made again for its history
 }
@@ -99,11 +102,11 @@ func New(config Config) (*Space, error) {
 	if config.Queue {
 		config.Lock.New = untilHeld(config.Lock.New)
 	}
-	return newSpace(config, unread, false), nil
+	return newSpace(config, unread, false, false), nil
 }
 
-func newSpace(config Config, clocks clocks, limits bool) *Space {
-	s := &Space{Config: config, player: player{Config: config}, parts: newParts(config), interest: interestIn(&config)}
+func newSpace(config Config, clocks clocks, limits, lives bool) *Space {
+	s := &Space{Config: config, player: player{Config: config, lives: lives}, parts: newParts(config), interest: interestIn(&config)}
 	s.player.fresh.lock, s.player.fresh.resource, s.player.key = onRedis(redis.New()), onRedis(redis.New()), lockKey
 	if s.player.sessions = config.Lock.Needs == impls.OneZooKeeper; s.player.sessions {
 		s.player.fresh.lock, s.player.key = newKeeper(config.Clients+1, config.Lease), lockNode
@@ -123,10 +126,12 @@ func newSpace(config Config, clocks clocks, limits bool) *Space {
 
 // Again is the space to begin again with after an error that says that more has to be known of the lock; nil: the error says something else.
 func (s *Space) Again(err error) *Space {
-	clocks, limits := s.player.locals.clocks, s.player.locals.limits
+	clocks, limits, lives := s.player.locals.clocks, s.player.locals.limits, s.player.lives
 	switch {
 	case errors.Is(err, errLimits):
 		limits = true
+	case errors.Is(err, errLives):
+		lives = true
 	case errors.Is(err, errReads) && s.player.differ():
 		clocks = differences
 	case errors.Is(err, errReads), errors.Is(err, errAbsolute):
@@ -134,7 +139,7 @@ func (s *Space) Again(err error) *Space {
 	default:
 		return nil
 	}
-	return newSpace(s.Config, clocks, limits)
+	return newSpace(s.Config, clocks, limits, lives)
 }
 
 // Close ends the processes of clients.

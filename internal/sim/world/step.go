@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -21,14 +22,12 @@ var errWait = errors.New("the lock waits for something that the search does not 
 
 // make makes a choice.
 func (p *player) make(w *world, o Choice) error {
-	r := p.recorder
-	if r == nil {
-		return p.apply(w, o)
+	if r := p.recorder; r != nil {
+		from := len(r.trace.Steps)
+		r.choice(w, o)
+		defer r.complete(w, from)
 	}
-	from := len(r.trace.Steps)
-	r.choice(w, o)
-	defer r.complete(w, from)
-	return p.apply(w, o)
+	return cmp.Or(p.apply(w, o), p.met)
 }
 
 func (p *player) apply(w *world, o Choice) error {
@@ -257,6 +256,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 		p.hashes = p.hashes || namesScripts(command[0])
 		p.subscribes = p.subscribes || subscribes(command[0])
 	}
+	p.meet(m, v.model.Unknown())
 	p.deliver(w, m.server)
 	if !p.hashes {
 		asRedis(v.model).ForgetScripts()
