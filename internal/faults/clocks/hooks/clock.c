@@ -98,8 +98,8 @@ static int runs(clockid_t c) {
 static int64_t passed(int64_t since, double rate) { return rate == 1 ? since : (int64_t)(since * rate); }
 
 static int64_t shown(clockid_t clock) {
-  int64_t t = truly(clock);
   struct state s = now();
+  int64_t t = truly(clock); // after it, or a setting might seem to come from the future
   if (!s.generation || !runs(clock)) return t;
   if (steps(clock)) return s.wall_shown + passed(t - s.wall, s.rate);
   return s.mono_shown + passed(t - s.mono, s.rate);

@@ -24,7 +24,7 @@
     } while (generation !== page.readBigUInt64LE(32));
     if (generation === wall.generation) return;
     const base = Number(page.readBigInt64LE(24)) / 1e6;
-    const at = trueMono() - (realWall() - base);
+    const at = trueMono() - Math.max(0, realWall() - base); // whole milliseconds may seem to be before the setting
     mono.shown += (at - mono.base) * wall.rate;
     mono.base = at;
     Object.assign(wall, { generation, base, shown: base + Number(page.readBigInt64LE(8)) / 1e6, rate: page.readDoubleLE(16) });

@@ -38,16 +38,16 @@ def _locklab():
             mono.update(base=at, shown=mono["shown"] + int((at - mono["base"]) * wall["rate"]))
             wall.update(generation=generation, base=base, shown=base + offset, rate=rate)
 
-    def read(clock, now):
+    def read(clock, real):
         adopt()
-        passed = now - clock["base"]
+        passed = real() - clock["base"]
         return clock["shown"] + (passed if wall["rate"] == 1 else int(passed * wall["rate"]))
 
     def wall_ns():
-        return read(wall, real_wall()) if wall["generation"] or page[0] else real_wall()
+        return read(wall, real_wall) if wall["generation"] or page[0] else real_wall()
 
     def mono_ns():
-        return read(mono, real_mono())
+        return read(mono, real_mono)
 
     def rate():
         adopt()
