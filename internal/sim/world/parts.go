@@ -155,20 +155,7 @@ func (s *Space) clientOf(c client, i int) int32 {
 	if s.player.sessions {
 		p.top = c.top()
 	}
-	for _, d := range c.due {
-		if p.times = append(p.times, d.at); d.at > 0 {
-			p.due = min(p.due, d.at)
-		}
-	}
-	if wait := s.player.patient() - c.called; s.player.queues(&c) && !c.at.busy && wait > 0 {
-		p.times, p.due = append(p.times, wait), min(p.due, wait)
-	}
-	if c.on && c.ends != never {
-		around(func(t int) { p.times = append(p.times, t) }, c.ends)
-	}
-	if c.phase == releasing && c.deaf && !c.delayed {
-		p.times = append(p.times, patience(ms(s.Lease))-c.called)
-	}
+	s.times(&p)
 	if c.active() {
 		p.seen |= 1
 	}
@@ -180,6 +167,25 @@ func (s *Space) clientOf(c client, i int) int32 {
 	}
 	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.clients.add(string(s.scratch.text), p)
+}
+
+// times notes when something of a client ends.
+func (s *Space) times(p *clientPart) {
+	c := &p.c
+	for _, d := range c.due {
+		if p.times = append(p.times, d.at); d.at > 0 {
+			p.due = min(p.due, d.at)
+		}
+	}
+	if wait := s.player.patient() - c.called; s.player.queues(c) && !c.at.busy && wait > 0 {
+		p.times, p.due = append(p.times, wait), min(p.due, wait)
+	}
+	if c.on && c.ends != never {
+		around(func(t int) { p.times = append(p.times, t) }, c.ends)
+	}
+	if c.phase == releasing && c.deaf && !c.delayed {
+		p.times = append(p.times, patience(ms(s.Lease))-c.called)
+	}
 }
 
 func (s *Space) serverOf(v server) int32 {
