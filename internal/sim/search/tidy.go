@@ -15,8 +15,8 @@ type sequence struct {
 	trial bool
 }
 
-// tidy makes a counterexample easier to read: it leaves out steps that it does not need, has replies reach their clients at once, and faults
-// strike as late as they can. What comes of it shows the same.
+// tidy makes a counterexample easier to read: it leaves out steps that it does not need, has replies reach their clients at once, faults strike as
+// late as they can, and time pass until something ends. What comes of it shows the same.
 func (s *search) tidy(found sequence) (*trace.Trace, error) {
 	path, names := found.path, found.trace.Anomalies
 	for n := len(world.Operations(path)) - 1; n >= 0; n-- {
@@ -42,6 +42,15 @@ func (s *search) tidy(found sequence) (*trace.Trace, error) {
 			}
 		}
 	}
+	for i := range path {
+		for _, other := range s.instead(path, i) {
+			changed := slices.Clone(path)
+			if changed[i] = other; s.shows(changed, names, found.trial) {
+				path = changed
+				break
+			}
+		}
+	}
 	record, err := s.space.Record(path, found.trial)
 	if err != nil {
 		return nil, err
@@ -52,6 +61,21 @@ func (s *search) tidy(found sequence) (*trace.Trace, error) {
 	}
 	record.Trace.Anomalies = names
 	return record.Trace, nil
+}
+
+// instead are the choices that are better read than one of a sequence.
+func (s *search) instead(path []world.Choice, i int) []world.Choice {
+	if !path[i].ByClock() {
+		return nil
+	}
+	at, err := s.space.Begin()
+	for _, o := range path[:i] {
+		if err != nil {
+			return nil
+		}
+		at, _, err = s.space.Make(&at, o)
+	}
+	return slices.DeleteFunc(s.space.Choices(nil, &at), func(o world.Choice) bool { return !o.EndsInsteadOf(path[i]) })
 }
 
 // without is a sequence without the choices at some places, which are in order.

@@ -108,3 +108,11 @@ func (o Choice) BelongsBefore(other Choice) bool {
 	}
 	return o.kind == takes || other.kind == calls
 }
+
+// ByClock says whether time passes until nothing ends, but a client may read its clock.
+func (o Choice) ByClock() bool { return o.kind == passes && o.clock }
+
+// EndsInsteadOf says whether time passes until something ends, for the same clients as in another choice.
+func (o Choice) EndsInsteadOf(other Choice) bool {
+	return o.kind == passes && !o.clock && o.paused == other.paused && o.busy == other.busy
+}
