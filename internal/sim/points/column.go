@@ -22,12 +22,8 @@ const (
 // DriftRate is at which rate a slow clock runs: by less than a third of the right one, a renewal every third of a lease comes too late.
 const DriftRate = .3
 
-// VariantStates is how many states a search for one of these columns may find at most: there are several for each entry. Wider bounds have more states, and
-// are searched a tenth as far, for what comes early.
-const (
-	VariantStates = 300_000
-	wideStates    = VariantStates / 10
-)
+// wideStates is how many states a search for one of these columns may find in wider bounds, for what comes early: there are several for each entry.
+const wideStates = ReviewedStates / 10
 
 // Columns are those of the table, in its order.
 func Columns() []Column {
@@ -178,7 +174,7 @@ func (r *rowSearch) worseBy(v variant, kind faults.Kind, only []checker.Name) (B
 		}
 		var worse []checker.Name
 		for _, name := range b.Anomalies {
-			alone, _, err := r.within(within, min(r.states, VariantStates), v.without(kind, struck), []checker.Name{name})
+			alone, _, err := r.within(within, r.states, v.without(kind, struck), []checker.Name{name})
 			switch {
 			case err != nil:
 				return b, err
@@ -201,7 +197,7 @@ func (r *rowSearch) worseBy(v variant, kind faults.Kind, only []checker.Name) (B
 // widening searches two clients once, and, where that shows nothing, more. It returns the bounds, too.
 func (r *rowSearch) widening(what search.Config, only []checker.Name) (Break, []faults.Kind, []search.Config, error) {
 	narrow := narrowest(r.lock)
-	b, struck, err := r.within(narrow, min(r.states, VariantStates), what, only)
+	b, struck, err := r.within(narrow, r.states, what, only)
 	switch {
 	case err != nil || b.Faults > 0 || r.lock.Servers > 1:
 		return b, struck, narrow, err

@@ -17,8 +17,8 @@ import (
 
 const (
 	// ReviewedStates is how many states each search for the reviewed table may find; UsualStates is enough to find most of it again.
-	ReviewedStates = 6_000_000
-	UsualStates    = 200_000
+	ReviewedStates = 100_000
+	UsualStates    = 20_000
 	// LongestStates is how many states suffice to find whatever the reviewed table has.
 	LongestStates = max(longer, wider) * ReviewedStates
 )

@@ -88,7 +88,7 @@ func (at *way) options() map[string]world.Choice {
 	for _, o := range at.space.Choices(nil, &at.state) {
 		list[at.space.Name(&at.state, o)] = o
 	}
-	if at.space.Ended(&at.state) {
+	if len(at.made) > 0 && at.space.Rests(&at.state) {
 		list[theEnd] = world.Choice{}
 	}
 	return list

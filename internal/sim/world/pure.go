@@ -81,12 +81,26 @@ var errLives = errors.New("the lock asks how long keys live")
 // lifeWords match a command, or a script, that asks for that. A script that is named by its hash may.
 var lifeWords = regexp.MustCompile(`(?i)\bp?ttl\b|^evalsha`)
 
+// asksLife says whether a command asks how long a key lives. Of one that has a script, the script says so.
+func (p *player) asksLife(words []string) bool {
+	text := words[0]
+	if len(words) > 1 && strings.EqualFold(text, "EVAL") {
+		text = words[1]
+	}
+	asks, known := p.lifeAsked[text]
+	if !known {
+		asks = lifeWords.MatchString(text)
+		p.lifeAsked[text] = asks
+	}
+	return asks
+}
+
 // meet notes what ends the search: what a real server may know and the model does not, and what the search has to know of the lock.
 func (p *player) meet(m message, unknown string) {
 	switch {
 	case unknown != "":
 		p.met = fmt.Errorf("%s cannot be explored: the model of its server does not know %s", p.Lock.Name, unknown)
-	case !p.lives && slices.ContainsFunc(m.commands, func(words []string) bool { return lifeWords.MatchString(strings.Join(words, " ")) }):
+	case !p.lives && slices.ContainsFunc(m.commands, p.asksLife):
 		p.met = errLives
 	}
 }

@@ -87,6 +87,7 @@ type player struct {
 	hashes     bool                           // the lock names scripts by their hashes, so it matters which ones a server has
 	subscribes bool                           // it subscribes to channels, so there may be messages
 	lives      bool                           // it asks how long keys live
+	lifeAsked  map[string]bool                // which commands, or scripts, ask how long keys live
 	met        error                          // by a request, which ends the search
 	endless    bool                           // a fresh client's try did not end
 	seen       seen
@@ -106,7 +107,7 @@ func New(config Config) (*Space, error) {
 }
 
 func newSpace(config Config, clocks clocks, limits, lives bool) *Space {
-	s := &Space{Config: config, player: player{Config: config, lives: lives}, parts: newParts(config), interest: interestIn(&config)}
+	s := &Space{Config: config, player: player{Config: config, lives: lives, lifeAsked: map[string]bool{}}, parts: newParts(config), interest: interestIn(&config)}
 	s.player.fresh.lock, s.player.fresh.resource, s.player.key = onRedis(redis.New()), onRedis(redis.New()), lockKey
 	if s.player.sessions = config.Lock.Needs == impls.OneZooKeeper; s.player.sessions {
 		s.player.fresh.lock, s.player.key = newKeeper(config.Clients+1, config.Lease), lockNode
