@@ -172,7 +172,7 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 			list = append(list, Choice{kind: strikes, client: uint8(i), task: uint8(task), fault: uint8(p.place(kind))})
 		}
 	}
-	if !c.begun && !c.wrong() {
+	if reads := p.locals.clocks != unread || p.ClockRate != 0; reads && !c.begun && !c.wrong() {
 		strike(faults.ClockAhead, 0)
 		strike(faults.ClockBehind, 0)
 	}
