@@ -163,6 +163,9 @@ func (p *player) may(k *struck, kind faults.Kind, more int) bool {
 	return more == 0 || at >= 0 && int(k.kinds[at])+more <= p.Budget[kind] && k.all+more <= p.Most
 }
 
+// clocksMatter says whether it can make a difference that a clock is wrong from the start.
+func (p *player) clocksMatter() bool { return p.locals.clocks != unread || p.ClockRate != 0 }
+
 func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 	if c.phase == crashed || c.phase == finished || c.phase == tired {
 		return list
@@ -172,7 +175,7 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 			list = append(list, Choice{kind: strikes, client: uint8(i), task: uint8(task), fault: uint8(p.place(kind))})
 		}
 	}
-	if reads := p.locals.clocks != unread || p.ClockRate != 0; reads && !c.begun && !c.wrong() {
+	if p.clocksMatter() && !c.begun && !c.wrong() {
 		strike(faults.ClockAhead, 0)
 		strike(faults.ClockBehind, 0)
 	}
