@@ -34,7 +34,6 @@ func above() map[string]int {
 		"internal/faults/lua.parser methods":                 48,
 		"internal/faults/tap.Tap methods":                    44,
 		"internal/faults/tap.flight fields":                  28,
-		"internal/lab.Exploration fields":                    28,
 		"internal/lab.shrinker fields":                       28,
 		"internal/scenarios/conform.talk methods":            42,
 		"internal/scenarios/live.peer methods":               51,

@@ -3,6 +3,8 @@ package world
 import (
 	"math/bits"
 	"unsafe"
+
+	"github.com/locklab/locklab/internal/sim/past"
 )
 
 // reads are what steps have read of a world beside the client that makes them. All that they read of time is what a clock shows.
@@ -49,7 +51,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	}
 	next := *r
 	if o.kind == strikes {
-		next.struck = s.struckOf(s.player.strikes(s.parts.strucks.list[r.struck].struck, o))
+		next.struck = s.struckOf(s.player.budget.spend(s.parts.strucks.list[r.struck].struck, o))
 	}
 	first := inputs{choice: o, client: r.clients[o.client], number: s.numberFor(r, o)}
 	key := first
@@ -70,7 +72,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 			s.handsOver(r, &all, int(o.client))
 			return all, w.known.suspects & s.interest.suspicions, nil
 		}
-		if s.player.locals.clocks != absolute {
+		if s.player.past.Clocks != past.Absolute {
 			reads.clock = false // the client's part has what it shows
 		}
 		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects & s.interest.suspicions}
@@ -152,7 +154,7 @@ func (w *world) server(reads reads) *server {
 // strikeServer spends a fault on a server. What it does to a client depends on that client and the server alone.
 func (s *Space) strikeServer(r *State, o Choice) (next State, suspects Suspicions, err error) {
 	next = *r
-	next.struck = s.struckOf(s.player.strikes(s.parts.strucks.list[r.struck].struck, o))
+	next.struck = s.struckOf(s.player.budget.spend(s.parts.strucks.list[r.struck].struck, o))
 	server := &next.servers[o.client]
 	key := inputs{choice: o, server: 1 + *server}
 	for i := range s.Clients {

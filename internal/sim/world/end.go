@@ -1,8 +1,9 @@
 package world
 
 import (
+	"time"
+
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
@@ -30,46 +31,35 @@ func (s *Space) Stuck(r *State) (bool, error) {
 }
 
 // trialLength is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
-func (p *player) trialLength() int { return 2*ms(p.Lease) + ms(ownership.LeaseMargin(p.Lease)) }
+func trialLength(lease time.Duration) int { return 2*ms(lease) + ms(ownership.LeaseMargin(lease)) }
 
-// stuck has a fresh client try again and again, beside those that were refused, and says whether none of them ever gets the lock.
+// trial is that of a fresh client, which tries again and again, beside those that were refused.
+type trial struct {
+	player *player
+	world  *world
+	tried  []bool // the clients that have, at this time
+	left   int    // how much longer it goes on
+}
+
+// stuck says whether no client ever gets the lock in a trial.
 func (p *player) stuck(w *world) (bool, error) {
 	defer func(before seen) { p.seen = before }(p.seen)
 	fresh := len(w.clients)
-	at, err := p.locals.start(fresh)
+	at, err := p.past.Start(fresh)
 	if err != nil {
 		return false, err
 	}
 	w.clients = append(w.clients, client{at: at, ends: never})
-	if p.recorder != nil {
-		p.recorder.trial = fresh
-		p.recorder.trace.Clients++
-		p.recorder.opens(fresh)
-	}
-	tried := make([]bool, fresh+1)
-	for end := p.trialLength() + 1; ; {
-		for i := range w.clients {
-			c := &w.clients[i]
-			if c.active() || c.phase == holding {
-				return false, nil
-			}
-			if c.phase == tired {
-				c.phase, c.count.tries = waiting, 0
-			}
+	p.recorder.tries(fresh)
+	t := trial{player: p, world: w, tried: make([]bool, fresh+1), left: trialLength(p.Lease) + 1}
+	for {
+		if t.held() {
+			return false, nil
 		}
-		o, there := p.first(w, tried)
-		switch {
-		case !there && end <= 0:
-			if p.recorder != nil {
-				p.recorder.closes(fresh, history.OpAcquire, history.Answer{Outcome: history.No})
-			}
+		o, there := t.next()
+		if !there {
+			p.recorder.gaveUp(fresh)
 			return true, nil
-		case !there:
-			o = p.later(w, end)
-			end -= int(o.time)
-			clear(tried)
-		case o.kind == calls:
-			tried[o.client] = true
 		}
 		if err := p.make(w, o); err != nil {
 			return false, err
@@ -77,25 +67,41 @@ func (p *player) stuck(w *world) (bool, error) {
 	}
 }
 
-// first is the first step that a client can make; none tries twice at the same time.
-func (p *player) first(w *world, tried []bool) (Choice, bool) {
-	for i := range w.clients {
-		for _, o := range p.ofClient(nil, &w.clients[i], i) {
-			if o.kind != calls || !tried[i] {
+// held says whether a client has the lock. Those that were refused try on.
+func (t *trial) held() bool {
+	for i := range t.world.clients {
+		c := &t.world.clients[i]
+		if c.active() || c.phase == holding {
+			return true
+		}
+		if c.phase == tired {
+			c.phase, c.count.tries = waiting, 0
+		}
+	}
+	return false
+}
+
+// next is the first step that a client can make, none of which tries twice at the same time; or time passes, until the next try, or until a wait
+// ends before it.
+func (t *trial) next() (o Choice, there bool) {
+	for i := range t.world.clients {
+		for _, o := range t.player.ofClient(nil, &t.world.clients[i], i) {
+			if o.kind != calls || !t.tried[i] {
+				t.tried[i] = t.tried[i] || o.kind == calls
 				return o, true
 			}
 		}
 	}
-	return Choice{}, false
-}
-
-// later lets time pass until the next try, or until a wait ends before it.
-func (p *player) later(w *world, end int) Choice {
-	next := min(ms(p.Grid), end)
-	for i := range w.clients {
-		for _, d := range w.clients[i].due {
+	if t.left <= 0 {
+		return o, false
+	}
+	next := min(ms(t.player.Grid), t.left)
+	for i := range t.world.clients {
+		for _, d := range t.world.clients[i].due {
 			next = min(next, max(d.at, 1))
 		}
 	}
-	return Choice{kind: passes, time: int32(next)}
+	t.left -= next
+	clear(t.tried)
+	return Choice{kind: passes, time: int32(next)}, true
 }

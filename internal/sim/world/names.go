@@ -26,7 +26,7 @@ func (s *Space) Name(r *State, o Choice) string {
 	task := int(o.task)
 	if o.kind != strikesServer {
 		c := &s.parts.clients.list[r.clients[o.client]].c
-		if o.kind != arrives && o.kind != vanishes && c.operates(task) {
+		if o.kind != arrives && o.kind != vanishes && c.at.Operates(task) {
 			task = 0
 		}
 	}
@@ -36,7 +36,7 @@ func (s *Space) Name(r *State, o Choice) string {
 		}
 		return fmt.Sprintf("%s.%d.%d", names[o.kind], o.client, task)
 	}
-	kind := s.player.kinds[o.fault]
+	kind := s.player.budget.kinds[o.fault]
 	name, short := shortNames[kind]
 	if !short {
 		name = string(kind)
@@ -54,8 +54,8 @@ func (s *Space) Asks(before, after *State, o Choice) [][]string {
 		return nil
 	}
 	was, is := s.parts.clients.list[before.clients[o.client]].c.at, s.parts.clients.list[after.clients[o.client]].c.at
-	wait := is.wait(is.main)
-	if was == is || !is.busy || wait == nil || wait.Kind != process.Request {
+	wait := is.Wait(is.Main)
+	if was == is || !is.Busy || wait == nil || wait.Kind != process.Request {
 		return nil
 	}
 	return wait.Commands
@@ -67,7 +67,7 @@ func (s *Space) Sites(r *State, client int) (sites []string) {
 	if c.phase == crashed {
 		return nil
 	}
-	for _, wait := range c.at.waits {
+	for _, wait := range c.at.Waits {
 		sites = append(sites, wait.Sites...)
 	}
 	return sites

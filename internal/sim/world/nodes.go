@@ -135,7 +135,7 @@ func (m *message) isNumbered() bool {
 // knows any more are given again, and states are one that differ by how many nodes there have been. To a lock that only compares numbers it is
 // all the same.
 func (w *world) nextNumber() int {
-	next := max(topNumber(string(w.at(0).model.AppendState(nil))), int(w.known.fence))
+	next := max(zookeeper.TopNumber(string(w.at(0).model.AppendState(nil))), int(w.known.fence))
 	for i := range w.clients {
 		next = max(next, w.clients[i].top())
 	}
@@ -145,31 +145,15 @@ func (w *world) nextNumber() int {
 // top is one more than the greatest number that a client knows of, or that is on its way to or from it.
 func (c *client) top() (top int) {
 	if c.phase != crashed {
-		top = c.at.top
+		top = c.at.Top
 	}
 	for _, a := range c.answers {
-		top = max(top, topNumber(string(appendReplies(nil, a.replies))))
+		top = max(top, zookeeper.TopNumber(string(service.AppendReplies(nil, a.replies))))
 	}
 	for _, m := range c.travel {
-		top = max(top, topNumber(strings.Join(m.commands[0], " ")))
+		top = max(top, zookeeper.TopNumber(strings.Join(m.commands[0], " ")))
 	}
 	return top
-}
-
-// knowNumbers takes down the greatest number of a node that the client knows of.
-func (m *moment) knowNumbers() {
-	if m.kept != "" {
-		m.top = topNumber(m.kept)
-		return
-	}
-	if m.before != nil {
-		m.top = max(m.before.top, topNumber(m.given.name()))
-	}
-	for _, w := range m.waits {
-		for _, words := range w.Commands {
-			m.top = max(m.top, topNumber(strings.Join(words, " ")))
-		}
-	}
 }
 
 // settle takes in how an operation of a client has ended, where it matters of what was part of it.

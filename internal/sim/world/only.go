@@ -60,3 +60,18 @@ func (in *interest) keep(m *monitor) {
 		m.fence = 0
 	}
 }
+
+// judged are the anomalies that are suspected: the others speak of one owner, which a semaphore has not, or of tries, which in a queue are none.
+func judged(config *Config) (list Suspicions) {
+	switch {
+	case config.Queue:
+		list.add(checker.Unfair)
+	case config.Lock.Permits > 1:
+		list.add(checker.DoubleHolder)
+		list.add(checker.StuckLock)
+		list.add(checker.HungOperation)
+	default:
+		list = ^list
+	}
+	return list
+}

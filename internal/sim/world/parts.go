@@ -1,8 +1,10 @@
 package world
 
 import (
-	"hash/maphash"
 	"unsafe"
+
+	"github.com/locklab/locklab/internal/sim/past"
+	"github.com/locklab/locklab/internal/sim/zookeeper"
 )
 
 // What a state has room for.
@@ -66,18 +68,15 @@ type parts struct {
 	strucks  table[struck, struckPart]
 	effects  map[inputs]effect
 	aged     struct{ clients, servers map[passing]int32 }
-	orders   []*order
-	names    map[print]int32 // what parts are called under orders
-	seeds    [2]maphash.Seed // of these prints
-	bytes    int             // about what they take
+	symmetry *symmetry
+	bytes    int // about what they take
 }
 
 func newParts(config Config) parts {
 	p := parts{
 		clients: newTable[string, clientPart](), servers: newTable[string, serverPart](), monitors: newTable[monitor, monitor](),
-		strucks: newTable[struck, struckPart](), effects: map[inputs]effect{}, names: map[print]int32{},
-		seeds:  [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		orders: orders(config.Clients, config.Lock.EqualTokens && !config.Without.Apart),
+		strucks: newTable[struck, struckPart](), effects: map[inputs]effect{},
+		symmetry: newSymmetry(config.Clients, config.Lock.EqualTokens && !config.Without.Apart),
 	}
 	p.aged.clients, p.aged.servers = map[passing]int32{}, map[passing]int32{}
 	return p
@@ -125,7 +124,7 @@ func (s *Space) world(r *State) *world {
 
 // rowOf is a world as a state.
 func (s *Space) rowOf(w *world) (r State) {
-	if s.player.locals.clocks == absolute {
+	if s.player.past.Clocks == past.Absolute {
 		r.now = int32(w.now)
 	}
 	for i := range w.clients {
@@ -140,45 +139,62 @@ func (s *Space) rowOf(w *world) (r State) {
 
 func (s *Space) clientOf(c client, i int) int32 {
 	c = s.player.plain(c, i)
-	s.scratch.text = c.appendTo(append(s.scratch.text[:0], byte(i)), c.at.number)
+	s.scratch.text = c.appendTo(append(s.scratch.text[:0], byte(i)), c.at.Number)
 	if n, known := s.parts.clients.numbers[string(s.scratch.text)]; known {
 		return n
 	}
-	p := clientPart{c: c.clone(), due: never, over: s.player.over(&c), late: c.late(ms(s.Lease))}
+	p := clientPart{c: c.clone(), over: s.player.over(&c), late: c.late(ms(s.Lease)), seen: c.seen(), asks: c.asks()}
 	p.main, p.beside = s.player.ready(&c)
-	p.asks = c.asks()
-	p.user = !c.at.busy && (c.phase == holding || c.phase == worked)
+	p.user = !c.at.Busy && (c.phase == holding || c.phase == worked)
 	for _, m := range c.travel {
 		p.soon = p.soon || m.soon && !(c.session.cut && asksKeeper(m.server))
 	}
 	if s.player.sessions {
 		p.top = c.top()
 	}
-	for _, d := range c.due {
-		if p.times = append(p.times, d.at); d.at > 0 {
-			p.due = min(p.due, d.at)
-		}
-	}
-	if wait := s.player.patient() - c.called; s.player.queues(&c) && !c.at.busy && wait > 0 {
-		p.times, p.due = append(p.times, wait), min(p.due, wait)
-	}
-	if c.on && c.ends != never {
-		around(func(t int) { p.times = append(p.times, t) }, c.ends)
-	}
-	if c.phase == releasing && c.deaf && !c.delayed {
-		p.times = append(p.times, patience(ms(s.Lease))-c.called)
-	}
-	if c.active() {
-		p.seen |= 1
-	}
-	if c.on {
-		p.seen |= 2
-	}
-	if c.phase == working || c.writesLate() {
-		p.seen |= 4
-	}
+	p.times, p.due = s.player.ends(&c)
 	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.clients.add(string(s.scratch.text), p)
+}
+
+// ends are when something of a client ends, and due is when its next wait does.
+func (p *player) ends(c *client) (times []int, due int) {
+	due = never
+	for _, d := range c.due {
+		if times = append(times, d.at); d.at > 0 {
+			due = min(due, d.at)
+		}
+	}
+	if wait := p.patient() - c.called; p.queues(c) && !c.at.Busy && wait > 0 {
+		times, due = append(times, wait), min(due, wait)
+	}
+	if c.on && c.ends != never {
+		around(func(t int) { times = append(times, t) }, c.ends)
+	}
+	if c.phase == releasing && c.deaf && !c.delayed {
+		times = append(times, patience(ms(p.Lease))-c.called)
+	}
+	return times, due
+}
+
+// What the monitor sees of clients, in bits, at the steps of others.
+const (
+	seenActive = 1 << iota
+	seenOn
+	seenWriting
+)
+
+func (c *client) seen() (bits uint8) {
+	if c.active() {
+		bits |= seenActive
+	}
+	if c.on {
+		bits |= seenOn
+	}
+	if c.phase == working || c.writesLate() {
+		bits |= seenWriting
+	}
+	return bits
 }
 
 func (s *Space) serverOf(v server) int32 {
@@ -194,7 +210,7 @@ func (s *Space) serverOf(v server) int32 {
 		for i := range s.Clients {
 			p.left = append(p.left, m.left(i))
 		}
-		p.top = topNumber(string(s.scratch.text))
+		p.top = zookeeper.TopNumber(string(s.scratch.text))
 	}
 	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.servers.add(string(s.scratch.text), p)
@@ -243,14 +259,14 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 	}
 	m := s.parts.monitors.list[r.monitor]
 	m.passes(int(o.time), o.paused)
-	if k := s.player.strikes(s.parts.strucks.list[r.struck].struck, o); o.paused|o.busy != 0 {
+	if k := s.player.budget.spend(s.parts.strucks.list[r.struck].struck, o); o.paused|o.busy != 0 {
 		next.struck = s.struckOf(k)
 	}
 	if late && !s.parts.strucks.list[next.struck].hurts {
 		m.hangs()
 	}
 	next.monitor = s.monitorOf(m)
-	if s.player.locals.clocks == absolute {
+	if s.player.past.Clocks == past.Absolute {
 		next.now += o.time
 	}
 	return next, m.suspects & s.interest.suspicions
@@ -270,7 +286,7 @@ func (s *Space) numberFor(r *State, o Choice) int32 {
 	c := &s.parts.clients.list[r.clients[o.client]].c
 	m := message{}
 	if o.kind == serves {
-		m.commands = c.at.wait(int(o.task)).Commands
+		m.commands = c.at.Wait(int(o.task)).Commands
 	} else {
 		m = c.travel[o.task]
 	}

@@ -1,12 +1,10 @@
 package world
 
 import (
-	"context"
 	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/impls"
 )
 
 // In a queue an acquire is one operation with many tries, and a lock that keeps the queue is told of the wait. Otherwise each try is an acquire, and a
@@ -14,39 +12,6 @@ import (
 
 // longWait is the bound of an acquire that waits until it has the lock.
 const longWait = time.Hour
-
-// untilHeld makes locks whose user waits from the first try to the last.
-func untilHeld(open func(impls.Env, impls.Options) impls.Lock) func(impls.Env, impls.Options) impls.Lock {
-	return func(env impls.Env, opts impls.Options) impls.Lock {
-		lock := open(env, opts)
-		if stateful, declares := lock.(impls.Stateful); declares {
-			return struct {
-				*patientLock
-				impls.Stateful
-			}{&patientLock{lock}, stateful}
-		}
-		return &patientLock{lock}
-	}
-}
-
-type patientLock struct{ impls.Lock }
-
-func (l *patientLock) patient() impls.Lock { return l.Lock }
-
-func (l *patientLock) TryAcquire(ctx context.Context) (bool, error) {
-	patient, waits := l.Lock.(impls.Patient)
-	if !waits {
-		return l.Lock.TryAcquire(ctx)
-	}
-	if err := patient.Enter(ctx); err != nil {
-		return false, err
-	}
-	held, err := l.Lock.TryAcquire(ctx)
-	if held {
-		err = patient.Leave(ctx, true)
-	}
-	return held, err
-}
 
 // queues says whether a client has been refused, and asks again.
 func (p *player) queues(c *client) bool { return p.Queue && c.phase == waiting && c.count.tries > 0 }

@@ -41,9 +41,8 @@ func (v server) passes(d int) server {
 	return v
 }
 
-// passServers lets time pass for clients and servers that do not know of each other.
-func (p *player) passServers(w *world, o Choice) {
-	p.recorder.elapse(int(o.time))
+// passes lets time pass for clients and servers that do not know of each other.
+func (w *world) passes(o Choice) {
 	for i := range w.clients {
 		w.clients[i].passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
 	}
