@@ -27,18 +27,15 @@ import (
 
 // exploreFlags are the flags of lab explore as given.
 type exploreFlags struct {
-	find                                    func(lock string) (impls.Spec, bool)
-	clients, rounds, tries, servers, faults int
-	lag, reenter                            int
-	skew                                    time.Duration
-	clockRate                               float64
-	budget                                  map[faults.Kind]*int
-	anomalies                               []string
-	limits                                  []string
-	all, update, releaseAgain               bool
-	json, quiet, verbose                    bool
-	assumptions                             bool
-	shard                                   string
+	find                 func(lock string) (impls.Spec, bool)
+	bounds               lab.ExplorePlan
+	budget               map[faults.Kind]*int
+	anomalies            []string
+	limits               []string
+	all, update          bool
+	json, quiet, verbose bool
+	assumptions          bool
+	shard                string
 	replayFlags
 }
 
@@ -115,22 +112,22 @@ func completeExplored(_ *cobra.Command, args []string, _ string) ([]cobra.Comple
 // groups binds the flags of lab explore.
 func (f *exploreFlags) groups() []flagGroup {
 	what, flags, shown := flagSet(), flagSet(), flagSet()
-	what.IntVar(&f.clients, "clients", 0, "`N` clients, from 1 to 4 (default: 3; 2 if the lock lives on several servers)")
-	what.IntVar(&f.rounds, "rounds", 1, "each client acquires, works and releases `N` times")
-	what.IntVar(&f.tries, "tries", 2, "a client tries up to `N` times in each round")
-	what.IntVar(&f.servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock's card names, up to 3)")
-	what.BoolVar(&f.releaseAgain, "release-again", false, "a client may release once more after a release of unknown outcome")
-	what.IntVar(&f.reenter, "reenter", 0, "each holder takes its lock `N` times more before it works, and releases it as often")
+	what.IntVar(&f.bounds.Clients, "clients", 0, "`N` clients, from 1 to 4 (default: 3; 2 if the lock lives on several servers)")
+	what.IntVar(&f.bounds.Rounds, "rounds", 1, "each client acquires, works and releases `N` times")
+	what.IntVar(&f.bounds.Tries, "tries", 2, "a client tries up to `N` times in each round")
+	what.IntVar(&f.bounds.Servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock's card names, up to 3)")
+	what.BoolVar(&f.bounds.ReleaseAgain, "release-again", false, "a client may release once more after a release of unknown outcome")
+	what.IntVar(&f.bounds.Reenter, "reenter", 0, "each holder takes its lock `N` times more before it works, and releases it as often")
 	what.StringArrayVar(&f.anomalies, "anomaly", nil, "look for the anomaly `NAME` only; may be given again; see lab list anomalies")
 	what.StringSliceVar(&f.limits, "limit", nil, "stop the search at `LIMITS`: states=N, time=30s, memory=4GiB (default: memory=4GiB)")
 	what.BoolVar(&f.all, "all", false, "find the breaking points of every lock, and compare them with the reviewed table")
 
 	bindShard(what, &f.shard, "locks of --all")
 
-	flags.IntVar(&f.faults, "max-faults", 2, "up to `N` faults together")
-	flags.DurationVar(&f.skew, "skew", 0, "a wrong clock is wrong by `TIME` (default: 1.8s, 1.5 leases)")
-	flags.Float64Var(&f.clockRate, "clock-rate", 0, "a clock that is behind runs at `RATE` instead, and one that is ahead as many times too fast")
-	flags.IntVar(&f.lag, "lag", 1, "a replica that takes over lacks up to `N` writes")
+	flags.IntVar(&f.bounds.MostFaults, "max-faults", 2, "up to `N` faults together")
+	flags.DurationVar(&f.bounds.Skew, "skew", 0, "a wrong clock is wrong by `TIME` (default: 1.8s, 1.5 leases)")
+	flags.Float64Var(&f.bounds.ClockRate, "clock-rate", 0, "a clock that is behind runs at `RATE` instead, and one that is ahead as many times too fast")
+	flags.IntVar(&f.bounds.Lag, "lag", 1, "a replica that takes over lacks up to `N` writes")
 	f.budgetFlags(flags)
 
 	shown.StringVar(&f.out, "out", "", "write the counterexample to `DIR`/report.html, step by step, or to FILE.lab as a script; with --all: the lines and the table with its counterexamples")
@@ -304,10 +301,8 @@ func (f *exploreFlags) plan(args []string) (lab.ExplorePlan, error) {
 	if f.shard != "" {
 		return plan, usagef("--shard is for --all")
 	}
-	plan = lab.ExplorePlan{
-		Lock: spec, Clients: f.clients, Rounds: f.rounds, Tries: f.tries, Servers: f.servers, Reenter: f.reenter, Budget: f.spendable(), MostFaults: f.faults,
-		Lag: f.lag, Skew: f.skew, ClockRate: f.clockRate, ReleaseAgain: f.releaseAgain,
-	}
+	plan = f.bounds
+	plan.Lock, plan.Budget = spec, f.spendable()
 	if err := errors.Join(f.only(&plan), f.limit(&plan)); err != nil {
 		return plan, err
 	}
@@ -327,7 +322,7 @@ func (f *exploreFlags) spendable() search.Budget {
 		}
 	}
 	switch {
-	case f.faults == 0:
+	case f.bounds.MostFaults == 0:
 		return search.Budget{}
 	case len(budget) == 0:
 		return nil
