@@ -91,7 +91,6 @@ func (v *life) begin(l *Moments, client int, clock time.Duration) {
 	v.clock, v.host = clock, &host{client: client, shown: Reading{Clock: clock}, sites: l.Sites, watches: map[int]string{}}
 	v.process = process.New(v.host)
 	v.process.SendSources()
-	v.process.Rehearse()
 	v.process.Open(handle, l.Lock, l.Options, l.Servers)
 }
 
