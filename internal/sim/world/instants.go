@@ -50,16 +50,25 @@ type instant struct {
 	clock bool
 }
 
+// upcoming is what ends next in a state while clients, in bits, are paused.
+type upcoming struct {
+	space  *Space
+	state  *State
+	paused uint8
+	list   []instant
+}
+
 // instants are the times that may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, no time
 // passes, unless clocks drift. A lock that reads clocks sees more: quarters of a lease since it did, or since the beginning.
 func (s *Space) instants(r *State, paused uint8) []instant {
-	due, horizon := s.limits(r, paused)
+	u := upcoming{s, r, paused, s.scratch.times[:0]}
+	due, horizon := u.limits()
 	limit := min(due, horizon)
-	list := s.appendEnds(s.scratch.times[:0], r, paused)
-	if len(list) > 0 || s.mayDrift(r) {
-		list = s.appendGrid(list, r, limit)
+	u.ends()
+	if len(u.list) > 0 || s.player.past.Clocks == past.Absolute && (s.ClockRate != 0 || u.begun()) {
+		u.readings(limit)
 	}
-	slices.SortFunc(list, func(a, b instant) int {
+	slices.SortFunc(u.list, func(a, b instant) int {
 		switch {
 		case a.at != b.at || a.clock == b.clock:
 			return a.at - b.at
@@ -68,8 +77,8 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 		}
 		return -1
 	})
-	s.scratch.times = list
-	list = slices.CompactFunc(list, func(a, b instant) bool { return a.at == b.at })
+	s.scratch.times = u.list
+	list := slices.CompactFunc(u.list, func(a, b instant) bool { return a.at == b.at })
 	for len(list) > 0 && list[len(list)-1].at > limit {
 		s.player.seen.beyond = s.player.seen.beyond || horizon < due
 		list = list[:len(list)-1]
@@ -77,105 +86,101 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 	return list
 }
 
-// limits are how much time may pass: until a client that is not paused waits no more, and until the horizon of one that reads clocks, or sleeps.
-func (s *Space) limits(r *State, paused uint8) (due, horizon int) {
-	due, horizon = never, never
-	if s.player.past.Clocks == past.Absolute {
-		horizon = ms(s.Horizon) - int(r.now)
-	}
-	for i := range s.Clients {
-		p := &s.parts.clients.list[r.clients[i]]
-		if !p.c.paused && paused>>i&1 == 0 {
-			due = min(due, p.due)
-		}
-		if p.c.at.Sleeps {
-			horizon = min(horizon, ms(s.Horizon)-p.c.ago.slept)
-		}
-		if s.player.past.Clocks == past.Differences {
-			horizon = min(horizon, ms(s.Horizon)-p.c.ago.read)
-		}
-	}
-	return due, horizon
-}
+// client is one of the state.
+func (u *upcoming) client(i int) *clientPart { return &u.space.parts.clients.list[u.state.clients[i]] }
 
-// appendEnds appends when something ends, and when it is about to.
-func (s *Space) appendEnds(list []instant, r *State, paused uint8) []instant {
-	add := func(t int) {
-		if t > 0 {
-			list = append(list, instant{at: t})
-		}
-	}
-	for i := range s.Clients {
-		for _, t := range s.parts.clients.list[r.clients[i]].times {
-			add(t)
-		}
-	}
-	for i := range s.Servers {
-		for _, t := range s.parts.servers.list[r.servers[i]].times {
-			add(t)
-		}
-	}
-	if s.player.sessions {
-		s.ofSessions(add, r, paused)
-	}
-	if end := s.parts.monitors.list[r.monitor].owner.ends; end != never {
-		around(add, end)
-	}
-	return list
-}
-
-// around adds an end, a moment before it and one after, and the last one at which a lease certainly runs.
-func around(add func(int), end int) {
-	for _, t := range [...]int{end - safely, end - 1, end, end + 1} {
-		add(t)
-	}
-}
-
-// safely is more than the margin by which the checker lets a lease end early.
-const safely = 30
-
-// ofSessions adds when sessions end of clients that are dead, paused or cut off.
-func (s *Space) ofSessions(add func(int), r *State, paused uint8) {
-	for i := range s.Clients {
-		c := &s.parts.clients.list[r.clients[i]].c
-		ends := c.phase == crashed && len(c.session.made)+len(c.travel) > 0
-		if left := s.parts.servers.list[r.servers[0]].left[i]; left > 0 && (ends || c.phase != crashed && (c.paused || paused>>i&1 != 0 || c.session.cut)) {
-			around(add, left)
-		}
-	}
-}
-
-// mayDrift says whether what a client's clock shows matters although nothing ends.
-func (s *Space) mayDrift(r *State) bool {
-	if s.player.past.Clocks != past.Absolute {
-		return false
-	}
-	for i := range s.Clients {
-		if s.ClockRate != 0 || s.parts.clients.list[r.clients[i]].c.ops > 0 {
+// begun says whether a client has called an operation.
+func (u *upcoming) begun() bool {
+	for i := range u.space.Clients {
+		if u.client(i).c.ops > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// appendGrid appends when a lock that reads clocks may do so.
-func (s *Space) appendGrid(list []instant, r *State, limit int) []instant {
+// limits are how much time may pass: until a client that is not paused waits no more, and until the horizon of one that reads clocks, or sleeps.
+func (u *upcoming) limits() (due, horizon int) {
+	clocks, most := u.space.player.past.Clocks, ms(u.space.Horizon)
+	due, horizon = never, never
+	if clocks == past.Absolute {
+		horizon = most - int(u.state.now)
+	}
+	for i := range u.space.Clients {
+		p := u.client(i)
+		if !p.c.paused && u.paused>>i&1 == 0 {
+			due = min(due, p.due)
+		}
+		if p.c.at.Sleeps {
+			horizon = min(horizon, most-p.c.ago.slept)
+		}
+		if clocks == past.Differences {
+			horizon = min(horizon, most-p.c.ago.read)
+		}
+	}
+	return due, horizon
+}
+
+// ends adds when something ends, and when it is about to.
+func (u *upcoming) ends() {
+	parts := &u.space.parts
+	for i := range u.space.Clients {
+		u.add(u.client(i).times...)
+	}
+	for i := range u.space.Servers {
+		u.add(parts.servers.list[u.state.servers[i]].times...)
+	}
+	if u.space.player.sessions {
+		u.sessions(parts.servers.list[u.state.servers[0]].left)
+	}
+	if end := parts.monitors.list[u.state.monitor].owner.ends; end != never {
+		u.add(around(end)...)
+	}
+}
+
+func (u *upcoming) add(times ...int) {
+	for _, t := range times {
+		if t > 0 {
+			u.list = append(u.list, instant{at: t})
+		}
+	}
+}
+
+// around is an end, a moment before it and one after, and the last one at which a lease certainly runs.
+func around(end int) []int { return []int{end - safely, end - 1, end, end + 1} }
+
+// safely is more than the margin by which the checker lets a lease end early.
+const safely = 30
+
+// sessions adds when sessions end of clients that are dead, paused or cut off.
+func (u *upcoming) sessions(left []int) {
+	for i := range u.space.Clients {
+		c := &u.client(i).c
+		ends := c.phase == crashed && len(c.session.made)+len(c.travel) > 0
+		if left[i] > 0 && (ends || c.phase != crashed && (c.paused || u.paused>>i&1 != 0 || c.session.cut)) {
+			u.add(around(left[i])...)
+		}
+	}
+}
+
+// readings adds when a lock that reads clocks may do so.
+func (u *upcoming) readings(limit int) {
+	step := ms(u.space.Grid)
 	grid := func(since int) {
-		for t := ms(s.Grid); t-since <= limit; t += ms(s.Grid) {
+		for t := step; t-since <= limit; t += step {
 			if t > since {
-				list = append(list, instant{t - since, true})
+				u.list = append(u.list, instant{t - since, true})
 			}
 		}
 	}
-	switch s.player.past.Clocks {
+	switch u.space.player.past.Clocks {
 	case past.Absolute:
-		grid(int(r.now))
+		grid(int(u.state.now))
 	case past.Differences:
-		for i := range s.Clients {
-			if c := &s.parts.clients.list[r.clients[i]].c; c.at.Read {
+		for i := range u.space.Clients {
+			if c := &u.client(i).c; c.at.Read {
 				grid(c.ago.read)
 			}
 		}
 	}
-	return list
 }

@@ -169,7 +169,7 @@ func (p *player) ends(c *client) (times []int, due int) {
 		times, due = append(times, wait), min(due, wait)
 	}
 	if c.on && c.ends != never {
-		around(func(t int) { times = append(times, t) }, c.ends)
+		times = append(times, around(c.ends)...)
 	}
 	if c.phase == releasing && c.deaf && !c.delayed {
 		times = append(times, patience(ms(p.Lease))-c.called)
@@ -204,7 +204,7 @@ func (s *Space) serverOf(v server) int32 {
 	}
 	p := serverPart{server: v, holds: v.holds()}
 	for _, left := range v.model.Expiries() {
-		around(func(t int) { p.times = append(p.times, t) }, ms(left))
+		p.times = append(p.times, around(ms(left))...)
 	}
 	if m, is := v.model.(keeperModel); is {
 		for i := range s.Clients {
