@@ -193,6 +193,7 @@ func rules() map[string]rule {
 		"adapters/postgres": {own: []string{"history", "impls", "internal/worker", "internal/bench/measure"}, external: []string{"github.com/jackc/pgx/v5"}},
 
 		"internal":             {},
+		"internal/programs":    {own: []string{"impls"}, pure: true},
 		"internal/answers":     {own: []string{"history", "impls"}, pure: true, scripted: true},
 		"internal/sources":     {pure: true, scripted: true},
 		"internal/spelling":    {pure: true, scripted: true},

@@ -14,8 +14,8 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/programs"
 	"github.com/locklab/locklab/internal/sim/past"
-	"github.com/locklab/locklab/internal/sim/programs"
 )
 
 var (
