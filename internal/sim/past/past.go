@@ -153,6 +153,12 @@ func (m *Moment) Wait(task int) *process.Wait {
 	return nil
 }
 
+// Awaits says whether it is what a task waits for.
+func (m *Moment) Awaits(wait *process.Wait) bool {
+	own := m.Wait(wait.Task)
+	return own != nil && own.Seq == wait.Seq
+}
+
 // Under names a moment as it would be if its client were another one, and all tokens were called otherwise: by what the client was given, or
 // what its lock has declared since.
 func (m *Moment) Under(client int, rename func(string) string, number func(*Moment) int) string {

@@ -48,13 +48,13 @@ func (s *Space) Choices(list []Choice, r *State) []Choice {
 	for i := range s.Clients {
 		list = append(list, s.ofPart(r, i)...)
 	}
-	if k := &s.parts.strucks.list[r.struck].struck; slices.ContainsFunc(ofServers[:], func(kind faults.Kind) bool { return s.player.budget.may(k, kind, 1) }) {
+	if k := &s.parts.struck(r).struck; slices.ContainsFunc(ofServers[:], func(kind faults.Kind) bool { return s.player.budget.may(k, kind, 1) }) {
 		var asked uint8
 		for i := range s.Clients {
-			asked |= s.parts.clients.list[r.clients[i]].asks
+			asked |= s.parts.client(r, i).asks
 		}
 		for i := range s.Servers {
-			list = s.player.faultsAt(list, k, &s.parts.servers.list[r.servers[i]], i, asked>>i&1 != 0)
+			list = s.player.faultsAt(list, k, s.parts.server(r, i), i, asked>>i&1 != 0)
 		}
 	}
 	return s.ofTime(list, r)
@@ -62,7 +62,7 @@ func (s *Space) Choices(list []Choice, r *State) []Choice {
 
 // ofPart are the choices of a client. They depend on nothing but it, the faults so far, and whether any time has passed.
 func (s *Space) ofPart(r *State, i int) []Choice {
-	p, k := &s.parts.clients.list[r.clients[i]], &s.parts.strucks.list[r.struck].struck
+	p, k := s.parts.client(r, i), &s.parts.struck(r).struck
 	may := s.player.budget.mayStrike(k)
 	for n := range p.choices {
 		if p.choices[n].may == may {

@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 // Losses suspects that an update is lost in a state in which all clients have ended.
 func (s *Space) Losses(r *State) Suspicions {
 	resource := s.parts.servers.list[r.resource].server
-	if resource.counter() < int64(s.parts.monitors.list[r.monitor].acked) {
+	if resource.counter() < int64(s.parts.monitor(r).acked) {
 		return s.Suspect(checker.LostUpdate)
 	}
 	return 0
@@ -58,7 +59,7 @@ func (p *player) stuck(w *world) (bool, error) {
 		}
 		o, there := t.next()
 		if !there {
-			p.recorder.gaveUp(fresh)
+			p.recorder.closes(fresh, history.OpAcquire, history.Answer{Outcome: history.No})
 			return true, nil
 		}
 		if err := p.make(w, o); err != nil {

@@ -43,12 +43,10 @@ func (s *Space) Facts() Facts {
 
 // coverage names what has happened.
 func (s *seen) coverage() (words []string) {
-	for _, what := range [...]struct {
-		there bool
-		word  string
-	}{{s.held, "held"}, {s.refused, "refused"}, {s.expired, "expired"}, {s.handedOver, "handed over"}} {
-		if what.there {
-			words = append(words, what.word)
+	there := [...]bool{s.held, s.refused, s.expired, s.handedOver}
+	for i, word := range [...]string{"held", "refused", "expired", "handed over"} {
+		if there[i] {
+			words = append(words, word)
 		}
 	}
 	return words
@@ -56,11 +54,11 @@ func (s *seen) coverage() (words []string) {
 
 // handsOver notes that a client has got the lock which another one has or had that has not crashed.
 func (s *Space) handsOver(before, after *State, i int) {
-	if s.player.seen.handedOver || s.parts.clients.list[before.clients[i]].c.phase > acquiring || s.parts.clients.list[after.clients[i]].c.phase != holding {
+	if s.player.seen.handedOver || s.parts.client(before, i).c.phase > acquiring || s.parts.client(after, i).c.phase != holding {
 		return
 	}
 	for k := range s.Clients {
-		c := &s.parts.clients.list[after.clients[k]].c
+		c := &s.parts.client(after, k).c
 		s.player.seen.handedOver = s.player.seen.handedOver || k != i && (c.count.rounds > 0 || holding <= c.phase && c.phase <= finished)
 	}
 }
@@ -74,7 +72,7 @@ func (s *Space) Bytes() int { return s.parts.bytes }
 // Struck are the kinds of faults that have struck in a state.
 func (s *Space) Struck(r *State) (list []faults.Kind) {
 	for at, kind := range s.player.budget.kinds {
-		if s.parts.strucks.list[r.struck].kinds[at] > 0 {
+		if s.parts.struck(r).kinds[at] > 0 {
 			list = append(list, kind)
 		}
 	}

@@ -12,7 +12,7 @@ func (s *Space) ofTime(list []Choice, r *State) []Choice {
 	var pausing uint8
 	var either []int
 	for i := range s.Clients {
-		p := &s.parts.clients.list[r.clients[i]]
+		p := s.parts.client(r, i)
 		switch {
 		case p.soon:
 			return list
@@ -23,7 +23,7 @@ func (s *Space) ofTime(list []Choice, r *State) []Choice {
 			either = append(either, i)
 		}
 	}
-	k := &s.parts.strucks.list[r.struck].struck
+	k := &s.parts.struck(r).struck
 	for set := range 1 << len(either) {
 		o := Choice{kind: passes, paused: pausing}
 		for at, i := range either {
@@ -86,8 +86,7 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 	return list
 }
 
-// client is one of the state.
-func (u *upcoming) client(i int) *clientPart { return &u.space.parts.clients.list[u.state.clients[i]] }
+func (u *upcoming) client(i int) *clientPart { return u.space.parts.client(u.state, i) }
 
 // begun says whether a client has called an operation.
 func (u *upcoming) begun() bool {
@@ -128,12 +127,12 @@ func (u *upcoming) ends() {
 		u.add(u.client(i).times...)
 	}
 	for i := range u.space.Servers {
-		u.add(parts.servers.list[u.state.servers[i]].times...)
+		u.add(parts.server(u.state, i).times...)
 	}
 	if u.space.player.sessions {
-		u.sessions(parts.servers.list[u.state.servers[0]].left)
+		u.sessions(parts.server(u.state, 0).left)
 	}
-	if end := parts.monitors.list[u.state.monitor].owner.ends; end != never {
+	if end := parts.monitor(u.state).owner.ends; end != never {
 		u.add(around(end)...)
 	}
 }

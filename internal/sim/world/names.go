@@ -25,7 +25,7 @@ func (s *Space) Name(r *State, o Choice) string {
 	}
 	task := int(o.task)
 	if o.kind != strikesServer {
-		c := &s.parts.clients.list[r.clients[o.client]].c
+		c := &s.parts.client(r, int(o.client)).c
 		if o.kind != arrives && o.kind != vanishes && c.at.Operates(task) {
 			task = 0
 		}
@@ -53,7 +53,7 @@ func (s *Space) Asks(before, after *State, o Choice) [][]string {
 	case passes, strikesServer, arrives, vanishes:
 		return nil
 	}
-	was, is := s.parts.clients.list[before.clients[o.client]].c.at, s.parts.clients.list[after.clients[o.client]].c.at
+	was, is := s.parts.client(before, int(o.client)).c.at, s.parts.client(after, int(o.client)).c.at
 	wait := is.Wait(is.Main)
 	if was == is || !is.Busy || wait == nil || wait.Kind != process.Request {
 		return nil
@@ -63,7 +63,7 @@ func (s *Space) Asks(before, after *State, o Choice) [][]string {
 
 // Sites are the lines of the lock's code at which a client waits, as "file.go:12", the innermost first, if Config.Sites.
 func (s *Space) Sites(r *State, client int) (sites []string) {
-	c := &s.parts.clients.list[r.clients[client]].c
+	c := &s.parts.client(r, client).c
 	if c.phase == crashed {
 		return nil
 	}

@@ -98,26 +98,25 @@ func (t *table[K, P]) add(key K, part P) int32 {
 	return n
 }
 
-// of is the number of a part that is its own key.
-func of[P comparable](t *table[P, P], part P) int32 {
-	n, known := t.numbers[part]
-	if !known {
-		n = t.add(part, part)
-	}
-	return n
-}
+func (p *parts) client(r *State, i int) *clientPart { return &p.clients.list[r.clients[i]] }
+
+func (p *parts) server(r *State, i int) *serverPart { return &p.servers.list[r.servers[i]] }
+
+func (p *parts) monitor(r *State) *monitor { return &p.monitors.list[r.monitor] }
+
+func (p *parts) struck(r *State) *struckPart { return &p.strucks.list[r.struck] }
 
 // world is what a state's number stand for.
 func (s *Space) world(r *State) *world {
 	w := &world{
 		now: int(r.now), config: &s.player.Config, resource: s.parts.servers.list[r.resource].server,
-		struck: s.parts.strucks.list[r.struck].struck, known: s.parts.monitors.list[r.monitor],
+		struck: s.parts.struck(r).struck, known: *s.parts.monitor(r),
 	}
 	for i := range s.Clients {
-		w.clients = append(w.clients, s.parts.clients.list[r.clients[i]].c.clone())
+		w.clients = append(w.clients, s.parts.client(r, i).c.clone())
 	}
 	for i := range s.Servers {
-		w.servers = append(w.servers, s.parts.servers.list[r.servers[i]].server)
+		w.servers = append(w.servers, s.parts.server(r, i).server)
 	}
 	return w
 }
@@ -198,7 +197,7 @@ func (c *client) seen() (bits uint8) {
 }
 
 func (s *Space) serverOf(v server) int32 {
-	s.scratch.text = v.appendTo(s.scratch.text[:0])
+	s.scratch.text = v.appendTo(s.scratch.text[:0], model.AppendState)
 	if n, known := s.parts.servers.numbers[string(s.scratch.text)]; known {
 		return n
 	}
@@ -227,7 +226,11 @@ func (s *Space) struckOf(k struck) int32 {
 func (s *Space) monitorOf(m monitor) int32 {
 	m.suspects = 0
 	s.interest.keep(&m)
-	return of(&s.parts.monitors, m)
+	n, known := s.parts.monitors.numbers[m]
+	if !known {
+		n = s.parts.monitors.add(m, m)
+	}
+	return n
 }
 
 // wait lets time pass. Each part does by itself.
@@ -237,7 +240,7 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 		key := passing{number: r.clients[i], time: o.time, how: o.paused>>i&1 | o.busy>>i&1<<1}
 		n, known := s.parts.aged.clients[key]
 		if !known {
-			c := s.parts.clients.list[r.clients[i]].c.clone()
+			c := s.parts.client(r, i).c.clone()
 			c.passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
 			n = s.clientOf(c, i)
 			s.parts.aged.clients[key] = n
@@ -249,7 +252,7 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 		key := passing{number: r.servers[i], time: o.time}
 		n, known := s.parts.aged.servers[key]
 		if !known {
-			before := s.parts.servers.list[r.servers[i]].server
+			before := s.parts.server(r, i).server
 			after := before.passes(int(o.time))
 			s.player.seen.expired = s.player.seen.expired || before.model.State(lockKey).Exists() && !after.model.State(lockKey).Exists()
 			n = s.serverOf(after)
@@ -257,9 +260,9 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 		}
 		next.servers[i] = n
 	}
-	m := s.parts.monitors.list[r.monitor]
+	m := *s.parts.monitor(r)
 	m.passes(int(o.time), o.paused)
-	if k := s.player.budget.spend(s.parts.strucks.list[r.struck].struck, o); o.paused|o.busy != 0 {
+	if k := s.player.budget.spend(s.parts.struck(r).struck, o); o.paused|o.busy != 0 {
 		next.struck = s.struckOf(k)
 	}
 	if late && !s.parts.strucks.list[next.struck].hurts {
@@ -283,19 +286,19 @@ func (s *Space) numberFor(r *State, o Choice) int32 {
 	if !s.player.sessions || o.kind != serves && o.kind != arrives {
 		return 0
 	}
-	c := &s.parts.clients.list[r.clients[o.client]].c
-	m := message{}
+	c := &s.parts.client(r, int(o.client)).c
+	var m message
 	if o.kind == serves {
-		m.commands = c.at.Wait(int(o.task)).Commands
+		m = c.message(int(o.task))
 	} else {
 		m = c.travel[o.task]
 	}
 	if !m.isNumbered() {
 		return 0
 	}
-	next := max(s.parts.servers.list[r.servers[0]].top, int(s.parts.monitors.list[r.monitor].fence))
+	next := max(s.parts.server(r, 0).top, int(s.parts.monitor(r).fence))
 	for i := range s.Clients {
-		next = max(next, s.parts.clients.list[r.clients[i]].top)
+		next = max(next, s.parts.client(r, i).top)
 	}
 	return int32(next) + 1
 }

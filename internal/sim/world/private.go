@@ -47,12 +47,12 @@ func (c circumstances) place() (n int) {
 
 // Privately is the first private step that some client can make.
 func (s *Space) Privately(r *State) (o Choice, there bool, err error) {
-	in := s.parts.strucks.list[r.struck].in
+	in := s.parts.struck(r).in
 	if in == nil {
 		return o, false, nil
 	}
 	for i := range s.Clients {
-		p := &s.parts.clients.list[r.clients[i]]
+		p := s.parts.client(r, i)
 		step := &p.private[in.place()]
 		if !step.asked {
 			if *step, err = s.findPrivate(r, &p.c, i, *in); err != nil {
@@ -149,7 +149,7 @@ func (s *Space) unnoticed(r *State, c *client, task int, given past.Input, in ci
 		return false, err
 	}
 	for _, old := range c.at.Waits {
-		if now := after.Wait(old.Task); old.Task != task && (now == nil || now.Seq != old.Seq) {
+		if old.Task != task && !after.Awaits(&old) {
 			return false, nil
 		}
 	}

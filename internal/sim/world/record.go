@@ -171,18 +171,12 @@ func (r *recorder) opens(i int) {
 	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: r.player.service.key, Detail: d})
 }
 
-// tries records the client that tries when the others have ended, and gaveUp that it has not got the lock.
+// tries records the client that tries when the others have ended.
 func (r *recorder) tries(fresh int) {
 	if r != nil {
 		r.trial = fresh
 		r.trace.Clients++
 		r.opens(fresh)
-	}
-}
-
-func (r *recorder) gaveUp(fresh int) {
-	if r != nil {
-		r.closes(fresh, history.OpAcquire, history.Answer{Outcome: history.No})
 	}
 }
 
@@ -196,7 +190,11 @@ func (r *recorder) choice(w *world, o Choice) {
 	case strikes:
 		r.strikes(&w.clients[i], o)
 	case strikesServer:
-		r.fault(trace.Step{Fault: r.player.budget.kinds[o.fault], Client: -1, Server: i, Lost: r.lost(o)})
+		step := trace.Step{Fault: r.player.budget.kinds[o.fault], Client: -1, Server: i}
+		if step.Fault == faults.FailOver {
+			step.Lost = task + 1
+		}
+		r.fault(step)
 		return
 	case arrives, vanishes:
 		return
@@ -259,14 +257,6 @@ func (r *recorder) strikes(c *client, o Choice) {
 	if step.Fault == faults.Crash {
 		r.event(history.Event{Kind: history.KindExit, Client: trace.ClientName(step.Client), Detail: &history.Detail{Why: "killed"}})
 	}
-}
-
-// lost is how many writes a fail-over loses; 0: the choice is none.
-func (r *recorder) lost(o Choice) int {
-	if r.player.budget.kinds[o.fault] == faults.FailOver {
-		return int(o.task) + 1
-	}
-	return 0
 }
 
 // unanswered records that a task goes on without a reply.
@@ -335,6 +325,9 @@ func (r *recorder) returned(w *world, i int, op history.Op, a history.Answer) {
 }
 
 func (r *recorder) closes(i int, op history.Op, a history.Answer) {
+	if r == nil {
+		return
+	}
 	e := history.Event{Kind: history.KindReturn, Client: trace.ClientName(i), Lock: r.player.service.key, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited && a.Outcome == history.OK {
 		e.Valid = history.Declared(a.Valid)

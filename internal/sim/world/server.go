@@ -52,18 +52,11 @@ func (w *world) passes(o Choice) {
 	w.monitor().passes(int(o.time), o.paused)
 }
 
-func (v *server) appendTo(b []byte) []byte {
-	b = v.model.AppendState(b)
+// appendTo appends all of a server, of whose models it appends that.
+func (v *server) appendTo(b []byte, of func(model, []byte) []byte) []byte {
+	b = of(v.model, b)
 	for _, behind := range v.behind {
-		b = behind.AppendState(append(b, "|behind"...))
-	}
-	return b
-}
-
-func (v *server) appendUnder(o *order, b []byte) []byte {
-	b = v.model.AppendUnder(o, b)
-	for _, behind := range v.behind {
-		b = behind.AppendUnder(o, append(b, "|behind"...))
+		b = of(behind, append(b, "|behind"...))
 	}
 	return b
 }

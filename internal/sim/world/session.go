@@ -96,8 +96,8 @@ func (p *player) listen(w *world, i int, before *past.Moment) {
 	c := &w.clients[i]
 	s := &c.session
 	fresh := func(task int) bool {
-		was, is := before.Wait(task), c.at.Wait(task)
-		return was == nil || is == nil || was.Seq != is.Seq
+		wait := c.at.Wait(task)
+		return wait == nil || !before.Awaits(wait)
 	}
 	s.come, s.unheard, s.gone = slices.DeleteFunc(s.come, fresh), slices.DeleteFunc(s.unheard, fresh), slices.DeleteFunc(s.gone, fresh)
 	for k := range c.at.Waits {

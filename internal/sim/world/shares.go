@@ -44,7 +44,7 @@ func newShares(config *Config) (s shares) {
 }
 
 func (v *stake) live(on bool) bool {
-	return v.ends > 0 && !v.over && (v.standing == granted && (v.dead || on) || v.standing == pending && !v.dead)
+	return v.ends > 0 && !v.over && v.standing.counts(v.dead, on)
 }
 
 // ghosts says whether another client than this one has a part without having been told that it has the lock.

@@ -152,12 +152,12 @@ func (s *Space) Begin() (State, error) {
 }
 
 // Spent is how many faults have struck.
-func (s *Space) Spent(r *State) int { return s.parts.strucks.list[r.struck].all }
+func (s *Space) Spent(r *State) int { return s.parts.struck(r).all }
 
 // Ended says whether no client will do anything any more unless time passes.
 func (s *Space) Ended(r *State) bool {
 	for i := range s.Clients {
-		if !s.parts.clients.list[r.clients[i]].over {
+		if !s.parts.client(r, i).over {
 			return false
 		}
 	}

@@ -134,7 +134,7 @@ func (p *player) give(w *world, i int, in past.Input) error {
 		if old.Kind != process.Request || in.Kind != past.Call && old.Task == in.Task {
 			continue
 		}
-		if now := after.Wait(old.Task); now == nil || now.Seq != old.Seq {
+		if !after.Awaits(&old) {
 			if c.answer(old.Task) < 0 && !slices.Contains(c.session.gone, old.Task) {
 				c.depart(old.Task, true)
 			}
@@ -175,13 +175,12 @@ func (p *player) shown(w *world, c *client) past.Reading {
 func (c *client) begin(before *past.Moment) error {
 	var list []due
 	for _, wait := range c.at.Waits {
-		old := before.Wait(wait.Task)
 		at := never
 		switch {
 		case isEvent(&wait) && wait.Timer == 0: // see session
 		case isEvent(&wait), !slices.Contains([]process.Kind{process.Sleep, process.Request, process.Join, process.Message}, wait.Kind):
 			return fmt.Errorf("%w: %d", errWait, wait.Kind)
-		case old != nil && old.Seq == wait.Seq:
+		case before.Awaits(&wait):
 			at = c.dueAt(wait.Task)
 		case wait.Kind == process.Sleep:
 			at = c.takes(wait.Length)

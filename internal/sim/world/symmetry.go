@@ -122,7 +122,9 @@ func (o *order) client(c *client) print {
 	return o.symmetry.print("c" + o.names.Replace(string(c.appendTo([]byte{byte(o.to[c.at.Client])}, o.moment(c.at)))))
 }
 
-func (o *order) server(v *server) print { return o.symmetry.print("s" + string(v.appendUnder(o, nil))) }
+func (o *order) server(v *server) print {
+	return o.symmetry.print("s" + string(v.appendTo(nil, func(m model, b []byte) []byte { return m.AppendUnder(o, b) })))
+}
 
 func (o *order) monitor(before *monitor) print {
 	m := *before
