@@ -50,25 +50,29 @@ type instant struct {
 	clock bool
 }
 
-// upcoming is what ends next in a state while clients, in bits, are paused.
+// upcoming finds what ends next in a state while clients, in bits, are paused. It has the list in the space, where it is used again.
 type upcoming struct {
 	space  *Space
 	state  *State
 	paused uint8
-	list   []instant
 }
 
 // instants are the times that may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, no time
 // passes, unless clocks drift. A lock that reads clocks sees more: quarters of a lease since it did, or since the beginning.
 func (s *Space) instants(r *State, paused uint8) []instant {
-	u := upcoming{s, r, paused, s.scratch.times[:0]}
+	u := upcoming{s, r, paused}
+	s.scratch.times = s.scratch.times[:0]
 	due, horizon := u.limits()
 	limit := min(due, horizon)
 	u.ends()
-	if len(u.list) > 0 || s.player.past.Clocks == past.Absolute && (s.ClockRate != 0 || u.begun()) {
+	coming := len(s.scratch.times) > 0
+	for i := range s.Clients {
+		coming = coming || s.player.past.Clocks == past.Absolute && (s.ClockRate != 0 || u.client(i).c.ops > 0)
+	}
+	if coming {
 		u.readings(limit)
 	}
-	slices.SortFunc(u.list, func(a, b instant) int {
+	slices.SortFunc(s.scratch.times, func(a, b instant) int {
 		switch {
 		case a.at != b.at || a.clock == b.clock:
 			return a.at - b.at
@@ -77,8 +81,7 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 		}
 		return -1
 	})
-	s.scratch.times = u.list
-	list := slices.CompactFunc(u.list, func(a, b instant) bool { return a.at == b.at })
+	list := slices.CompactFunc(s.scratch.times, func(a, b instant) bool { return a.at == b.at })
 	for len(list) > 0 && list[len(list)-1].at > limit {
 		s.player.seen.beyond = s.player.seen.beyond || horizon < due
 		list = list[:len(list)-1]
@@ -87,16 +90,6 @@ func (s *Space) instants(r *State, paused uint8) []instant {
 }
 
 func (u *upcoming) client(i int) *clientPart { return u.space.parts.client(u.state, i) }
-
-// begun says whether a client has called an operation.
-func (u *upcoming) begun() bool {
-	for i := range u.space.Clients {
-		if u.client(i).c.ops > 0 {
-			return true
-		}
-	}
-	return false
-}
 
 // limits are how much time may pass: until a client that is not paused waits no more, and until the horizon of one that reads clocks, or sleeps.
 func (u *upcoming) limits() (due, horizon int) {
@@ -140,10 +133,12 @@ func (u *upcoming) ends() {
 func (u *upcoming) add(times ...int) {
 	for _, t := range times {
 		if t > 0 {
-			u.list = append(u.list, instant{at: t})
+			u.note(instant{at: t})
 		}
 	}
 }
+
+func (u *upcoming) note(t instant) { u.space.scratch.times = append(u.space.scratch.times, t) }
 
 // around is an end, a moment before it and one after, and the last one at which a lease certainly runs.
 func around(end int) []int { return []int{end - safely, end - 1, end, end + 1} }
@@ -168,7 +163,7 @@ func (u *upcoming) readings(limit int) {
 	grid := func(since int) {
 		for t := step; t-since <= limit; t += step {
 			if t > since {
-				u.list = append(u.list, instant{t - since, true})
+				u.note(instant{t - since, true})
 			}
 		}
 	}

@@ -1,12 +1,12 @@
-// Package world is the model that a search goes through: what clients of a lock, its servers and time may do next, and what comes of it. A
-// state is a row of parts: clients, servers, and what suspicions need to know. A client is all that it was given since its lock declared what
-// it keeps (impls.Stateful); nothing else is concluded about what a lock remembers. A step is made once for all states that are alike in what
-// it reads. No order of steps is left out but that of private ones, refused tries are repeated whether anything has changed or not, and a lock
-// that reads clocks meets a grid of times. Clients count as one only if the lock's card says that tokens are compared for equality alone. Config.Without switches
-// these reductions off.
+// Package world models what clients of a lock, its servers and time may do next, and what results. A state is a row of parts: the clients, the
+// servers, and what suspicions need to know. A step is computed once for all states that are alike in what it reads.
 //
-// It owns states and choices, and plain definitions of what looks wrong. Whether it is, the checker says of the whole history. It must not
-// know in which order states are searched.
+// Partial-order reduction is for private steps only (see Privately). Symmetry reduction is for locks whose card says that tokens are compared
+// for equality alone. A refused try is repeated whether anything has changed or not, and a lock that reads clocks meets a grid of times.
+// Config.Without switches the reductions off.
+//
+// It owns states, choices, and definitions of what looks wrong; the checker judges the whole history. It must not know in which order states
+// are searched, nor how a lock's code runs: internal/sim/past knows what a client does after what it was given.
 package world
 
 import (
