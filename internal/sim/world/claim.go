@@ -57,7 +57,7 @@ func (m *monitor) claim(w *world, i int, q message, change history.Change) (mine
 	return mine, mine.standing == pending || q.op == history.OpAcquire
 }
 
-// follow takes in whose the lock is after a command.
+// follow notes whose the lock is after a command.
 func (m *monitor) follow(effect history.Effect, own, live, foreign bool, mine claim, change history.Change) {
 	o := &m.owner
 	switch effect {
@@ -98,7 +98,7 @@ func (m *monitor) follow(effect history.Effect, own, live, foreign bool, mine cl
 	}
 }
 
-// count takes in that an acquire has counted what is another's. It has the lock if it is told so; of several the first is.
+// count notes that an acquire has counted what is another's. It has the lock if it is told so; of several the first is.
 func (m *monitor) count(mine claim) {
 	if ch := &m.challenger; mine.standing == pending && (ch.client < 0 || ch.client == mine.client) {
 		*ch = mine

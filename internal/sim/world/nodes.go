@@ -62,7 +62,7 @@ func (p *player) serveNodes(w *world, i int, q message, unheard bool) []service.
 	return replies
 }
 
-// removed takes in that a client has removed a node, whoever has made it.
+// removed notes that a client has removed a node, whoever has made it.
 func (w *world) removed(by int, node string) {
 	for i := range w.clients {
 		s := &w.clients[i].session
@@ -74,7 +74,7 @@ func (w *world) removed(by int, node string) {
 	}
 }
 
-// handOver takes in that another node has become the first, where what was the first is gone. It has the lock for the acquire that made it.
+// handOver notes that another node has become the first, where what was the first is gone. It has the lock for the acquire that made it.
 func (p *player) handOver(w *world, by int, was history.State) {
 	is, i := asKeeper(w.at(0).model).head()
 	if !is.Exists() || is == was {
@@ -94,7 +94,7 @@ func headName(lock history.State) string {
 	return name
 }
 
-// lapse lets time pass for a ZooKeeper, and takes in whose sessions end.
+// lapse lets time pass for a ZooKeeper, and notes whose sessions end.
 func (p *player) lapse(w *world, d int, spared func(int) bool) {
 	before := asKeeper(w.at(0).model)
 	m := asKeeper(w.change(0).model)
@@ -156,7 +156,7 @@ func (c *client) top() (top int) {
 	return top
 }
 
-// settle takes in how an operation of a client has ended, where it matters of what was part of it.
+// settle notes how an operation of a client has ended, where it matters of what was part of it.
 func (c *client) settle(ok bool) {
 	settle := func(m *message) {
 		if m.op != history.OpNone && !m.ended {

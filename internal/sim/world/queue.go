@@ -34,7 +34,7 @@ func (q *queued) waits() bool { return q.asking && q.asked && !q.served }
 // queue is all clients in it.
 type queue [mostClients]queued
 
-// calls takes in a try; only the first is a call.
+// calls handles a try; only the first is a call.
 func (q *queue) calls(i int) {
 	if q[i].asking {
 		return
@@ -47,7 +47,7 @@ func (q *queue) calls(i int) {
 	}
 }
 
-// commanded takes in a command of an acquire: it has asked, or has got the lock.
+// commanded handles a command of an acquire: it has asked, or has got the lock.
 func (q *queue) commanded(i int, effect history.Effect) {
 	switch {
 	case !q[i].asking:
@@ -63,7 +63,7 @@ func (q *queue) commanded(i int, effect history.Effect) {
 	}
 }
 
-// returned takes in that an acquire has returned; a refusal is only the end of a try.
+// returned notes that an acquire has returned; a refusal is only the end of a try.
 func (q *queue) returned(i int, outcome history.Outcome, suspects *Suspicions) {
 	if outcome == history.No {
 		return

@@ -91,7 +91,7 @@ func (c *client) isBehind(wait *process.Wait) bool {
 	return asksKeeper(wait.Server) && (c.session.over || slices.ContainsFunc(c.travel, func(m message) bool { return m.soon && asksKeeper(m.server) }))
 }
 
-// listen takes in which tasks of a client have begun to wait for an event. It may have come already.
+// listen notes which tasks of a client have begun to wait for an event. It may have come already.
 func (p *player) listen(w *world, i int, before *past.Moment) {
 	c := &w.clients[i]
 	s := &c.session

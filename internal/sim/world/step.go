@@ -121,7 +121,7 @@ func (c *client) drop(task int) {
 	c.answers = slices.DeleteFunc(c.answers, func(a answer) bool { return a.task == task })
 }
 
-// give hands a client an input, and takes in what comes of it.
+// give hands a client an input, and notes what comes of it.
 func (p *player) give(w *world, i int, in past.Input) error {
 	c := &w.clients[i]
 	before := c.at
@@ -200,7 +200,7 @@ func (c *client) begin(before *past.Moment) error {
 	return nil
 }
 
-// receive takes in what a lock reports.
+// receive notes what a lock reports.
 func (p *player) receive(w *world, i int, n process.Notice) {
 	c := &w.clients[i]
 	switch n.Kind {
