@@ -3,6 +3,8 @@ package world
 import (
 	"math/bits"
 	"unsafe"
+
+	"github.com/locklab/locklab/internal/sim/past"
 )
 
 // reads are what steps have read of a world beside the client that makes them. All that they read of time is what a clock shows.
@@ -49,7 +51,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	}
 	next := *r
 	if o.kind == strikes {
-		next.struck = s.struckOf(s.player.strikes(s.parts.strucks.list[r.struck].struck, o))
+		next.struck = s.struckOf(s.player.budget.spend(s.parts.struck(r).struck, o))
 	}
 	first := inputs{choice: o, client: r.clients[o.client], number: s.numberFor(r, o)}
 	key := first
@@ -70,7 +72,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 			s.handsOver(r, &all, int(o.client))
 			return all, w.known.suspects & s.interest.suspicions, nil
 		}
-		if s.player.locals.clocks != absolute {
+		if s.player.past.Clocks != past.Absolute {
 			reads.clock = false // the client's part has what it shows
 		}
 		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects & s.interest.suspicions}
@@ -112,7 +114,7 @@ func (s *Space) reading(key inputs, r *State, reads reads) inputs {
 		key.server = 1 + *at
 	}
 	if reads.turn {
-		m := &s.parts.monitors.list[r.monitor]
+		m := s.parts.monitor(r)
 		if key.turn = 1 + 2*int8(m.turn-over); m.contested {
 			key.turn++
 		}
@@ -124,7 +126,7 @@ func (s *Space) reading(key inputs, r *State, reads reads) inputs {
 		key.monitor = 1 + r.monitor
 		for k := range s.Clients {
 			if k != int(key.choice.client) {
-				key.seen |= uint16(s.parts.clients.list[r.clients[k]].seen) << (3 * k)
+				key.seen |= uint16(s.parts.client(r, k).seen) << (3 * k)
 			}
 		}
 	}
@@ -152,29 +154,29 @@ func (w *world) server(reads reads) *server {
 // strikeServer spends a fault on a server. What it does to a client depends on that client and the server alone.
 func (s *Space) strikeServer(r *State, o Choice) (next State, suspects Suspicions, err error) {
 	next = *r
-	next.struck = s.struckOf(s.player.strikes(s.parts.strucks.list[r.struck].struck, o))
+	next.struck = s.struckOf(s.player.budget.spend(s.parts.struck(r).struck, o))
 	server := &next.servers[o.client]
 	key := inputs{choice: o, server: 1 + *server}
+	known := true
 	for i := range s.Clients {
+		var e effect
 		key.client = r.clients[i]
-		e, known := s.parts.effects[key]
-		if !known {
-			return s.strikeAnew(r, o)
+		if e, known = s.parts.effects[key]; !known {
+			break
 		}
 		next.clients[i], *server = e.client, e.server
 	}
-	return next, 0, nil
-}
-
-func (s *Space) strikeAnew(r *State, o Choice) (State, Suspicions, error) {
+	if known {
+		return next, 0, nil
+	}
 	w := s.world(r)
 	if err := s.player.make(w, o); err != nil {
 		return *r, 0, err
 	}
-	next := s.rowOf(w)
+	next = s.rowOf(w)
 	for i := range s.Clients {
-		if !w.reads.monitor {
-			s.parts.effects[inputs{choice: o, client: r.clients[i], server: 1 + r.servers[o.client]}] = effect{client: next.clients[i], server: next.servers[o.client]}
+		if key.client = r.clients[i]; !w.reads.monitor {
+			s.parts.effects[key] = effect{client: next.clients[i], server: next.servers[o.client]}
 		}
 	}
 	return next, w.known.suspects & s.interest.suspicions, nil

@@ -217,7 +217,7 @@ func (m *monitor) grant(w *world, i int, a history.Answer) {
 	}
 }
 
-// settle takes in how an acquire has ended.
+// settle notes how an acquire has ended.
 func (m *monitor) settle(i int, ok bool) {
 	end := refused
 	if ok {
@@ -236,7 +236,7 @@ func (m *monitor) settle(i int, ok bool) {
 	m.settleCharges(i, ok)
 }
 
-// settleCharges takes in how the acquire of a client has ended of which charges are.
+// settleCharges notes how the acquire of a client has ended of which charges are.
 func (m *monitor) settleCharges(i int, ok bool) {
 	for harm := range m.charges {
 		for set := range uint32(1) << mostClients {
@@ -267,7 +267,7 @@ func (m *monitor) lost(w *world, i int) {
 	m.ends(i)
 }
 
-// settleKept takes in how an acquire has ended that may have been told ok though the lock was kept for another, or be that other.
+// settleKept notes how an acquire has ended that may have been told ok though the lock was kept for another, or be that other.
 func (m *monitor) settleKept(i int, ok bool) {
 	l := &m.clients[i]
 	if !ok && l.swapped || ok && l.kept != 0 && l.keptRefused {
@@ -307,7 +307,7 @@ func (m *monitor) passes(d int, paused uint8) {
 	m.owner.ends, m.challenger.ends = nearer(m.owner.ends, d), nearer(m.challenger.ends, d)
 }
 
-// wrote takes in a request to the resource, of which nothing remains. One that shows a fence only is no write.
+// wrote handles a request to the resource, of which nothing remains. One that shows a fence only is no write.
 func (w *world) wrote(i int, request message, r service.Reply) {
 	if request.commands[0][0] == "GET" || !request.names(counterKey) || r.Kind == service.Error {
 		return
@@ -318,7 +318,7 @@ func (w *world) wrote(i int, request message, r service.Reply) {
 	}
 }
 
-// commanded takes in a command that names the lock, and what it did.
+// commanded handles a command that names the lock, and what it did.
 func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 	if len(w.servers) > 1 {
 		m.commandedOnOne(w, i, q, change)
@@ -363,7 +363,7 @@ func (m *monitor) haunts(w *world, late claim) {
 	}
 }
 
-// recount takes in what a command has made of the queue, and of how often its client has the lock.
+// recount notes what a command has made of the queue, and of how often its client has the lock.
 func (m *monitor) recount(w *world, i int, q message, effect history.Effect, foreign, acquires bool) {
 	if w.config.Queue && !q.ended && q.op == history.OpAcquire {
 		m.queue.commanded(i, effect)

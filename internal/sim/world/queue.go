@@ -1,12 +1,10 @@
 package world
 
 import (
-	"context"
 	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/impls"
 )
 
 // In a queue an acquire is one operation with many tries, and a lock that keeps the queue is told of the wait. Otherwise each try is an acquire, and a
@@ -14,39 +12,6 @@ import (
 
 // longWait is the bound of an acquire that waits until it has the lock.
 const longWait = time.Hour
-
-// untilHeld makes locks whose user waits from the first try to the last.
-func untilHeld(open func(impls.Env, impls.Options) impls.Lock) func(impls.Env, impls.Options) impls.Lock {
-	return func(env impls.Env, opts impls.Options) impls.Lock {
-		lock := open(env, opts)
-		if stateful, declares := lock.(impls.Stateful); declares {
-			return struct {
-				*patientLock
-				impls.Stateful
-			}{&patientLock{lock}, stateful}
-		}
-		return &patientLock{lock}
-	}
-}
-
-type patientLock struct{ impls.Lock }
-
-func (l *patientLock) patient() impls.Lock { return l.Lock }
-
-func (l *patientLock) TryAcquire(ctx context.Context) (bool, error) {
-	patient, waits := l.Lock.(impls.Patient)
-	if !waits {
-		return l.Lock.TryAcquire(ctx)
-	}
-	if err := patient.Enter(ctx); err != nil {
-		return false, err
-	}
-	held, err := l.Lock.TryAcquire(ctx)
-	if held {
-		err = patient.Leave(ctx, true)
-	}
-	return held, err
-}
 
 // queues says whether a client has been refused, and asks again.
 func (p *player) queues(c *client) bool { return p.Queue && c.phase == waiting && c.count.tries > 0 }
@@ -69,7 +34,7 @@ func (q *queued) waits() bool { return q.asking && q.asked && !q.served }
 // queue is all clients in it.
 type queue [mostClients]queued
 
-// calls takes in a try; only the first is a call.
+// calls handles a try; only the first is a call.
 func (q *queue) calls(i int) {
 	if q[i].asking {
 		return
@@ -82,7 +47,7 @@ func (q *queue) calls(i int) {
 	}
 }
 
-// commanded takes in a command of an acquire: it has asked, or has got the lock.
+// commanded handles a command of an acquire: it has asked, or has got the lock.
 func (q *queue) commanded(i int, effect history.Effect) {
 	switch {
 	case !q[i].asking:
@@ -98,7 +63,7 @@ func (q *queue) commanded(i int, effect history.Effect) {
 	}
 }
 
-// returned takes in that an acquire has returned; a refusal is only the end of a try.
+// returned notes that an acquire has returned; a refusal is only the end of a try.
 func (q *queue) returned(i int, outcome history.Outcome, suspects *Suspicions) {
 	if outcome == history.No {
 		return

@@ -14,7 +14,8 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/sim/programs"
+	"github.com/locklab/locklab/internal/programs"
+	"github.com/locklab/locklab/internal/sim/past"
 )
 
 var (
@@ -68,7 +69,7 @@ func requireSuspected(t *testing.T, verdict checker.Verdict, suspects Suspicions
 func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, Suspicions) {
 	t.Helper()
 	const longest = 150
-	s := newSpace(config, absolute, true, true)
+	s := newSpace(config, past.Known{Clocks: past.Absolute, Limits: true, Lives: true})
 	defer s.Close()
 	at, err := s.Begin()
 	require.NoError(t, err)

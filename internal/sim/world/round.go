@@ -30,7 +30,7 @@ type counts struct {
 // next is the operation that a client calls next; none: it has nothing to call.
 func (p *player) next(c *client) history.Op {
 	switch {
-	case c.at.busy:
+	case c.at.Busy:
 		return history.OpNone
 	case c.phase == waiting, c.phase == holding && c.active() && c.count.again < p.Reenter:
 		return history.OpAcquire

@@ -44,7 +44,7 @@ func newShares(config *Config) (s shares) {
 }
 
 func (v *stake) live(on bool) bool {
-	return v.ends > 0 && !v.over && (v.standing == granted && (v.dead || on) || v.standing == pending && !v.dead)
+	return v.ends > 0 && !v.over && v.standing.counts(v.dead, on)
 }
 
 // ghosts says whether another client than this one has a part without having been told that it has the lock.
@@ -88,7 +88,7 @@ func (s *shares) rightful(i int) bool {
 	return v.standing == granted && v.ends > 0 && s.has(i) >= s.need
 }
 
-// settle takes in how an acquire has ended.
+// settle notes how an acquire has ended.
 func (s *shares) settle(i int, end standing) {
 	if v := &s.stakes[i]; s.need > 0 && v.standing == pending {
 		if v.standing = end; end == refused {
@@ -129,7 +129,7 @@ func (s *shares) doubt(server int) {
 	}
 }
 
-// gains takes in that a command has left a part that is its client's.
+// gains notes that a command has left a part that is its client's.
 func (s *shares) gains(w *world, i int, mine claim) {
 	v := &s.stakes[i]
 	if mine.standing == refused {
@@ -144,7 +144,7 @@ func (s *shares) gains(w *world, i int, mine claim) {
 	}
 }
 
-// commandedOnOne takes in a command to one server of several.
+// commandedOnOne handles a command to one server of several.
 func (m *monitor) commandedOnOne(w *world, i int, q message, change history.Change) {
 	s, effect := &m.shares, change.Effect(0)
 	part := &s.owners[q.server]
@@ -222,7 +222,7 @@ func (m *monitor) keptOnOne(i, of int) {
 	}
 }
 
-// freedOnOne takes in a command of a client's release.
+// freedOnOne handles a command of a client's release.
 func (m *monitor) freedOnOne(i, server int, effect history.Effect, of int) {
 	l := &m.clients[i]
 	l.looked = true

@@ -33,7 +33,7 @@ func (t *tally) releases(i int, sure bool) {
 	}
 }
 
-// released takes in what a release has come to, and says whether it was the last.
+// released notes what a release has come to, and says whether it was the last.
 func (t *tally) released(i int, outcome history.Outcome) bool {
 	if t.of(i) && outcome != history.OK {
 		*t = tally{}
@@ -41,7 +41,7 @@ func (t *tally) released(i int, outcome history.Outcome) bool {
 	return t.of(i) && t.called == t.gained
 }
 
-// commanded takes in a command that names the lock.
+// commanded handles a command that names the lock.
 func (t *tally) commanded(i int, effect history.Effect, foreign, acquires bool) {
 	ends := effect == history.EffectRemoved || effect == history.EffectUnclear || effect == history.EffectReplaced && !t.of(i)
 	if foreign || ends || effect == history.EffectCreated {
