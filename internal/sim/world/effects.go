@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/locklab/locklab/internal/sim/past"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 )
 
 // reads are what steps have read of a world beside the client that makes them. All that they read of time is what a clock shows.
@@ -33,12 +34,12 @@ type inputs struct {
 // effect is what comes of such a step.
 type effect struct {
 	client, server, monitor int32
-	suspects                Suspicions
+	suspects                suspicion.Set
 	reads                   reads // more than the inputs have
 }
 
 // Make makes a choice. The suspicions are of what it shows.
-func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
+func (s *Space) Make(r *State, o Choice) (State, suspicion.Set, error) {
 	switch o.kind {
 	case passes:
 		if s.player.sessions {
@@ -98,7 +99,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 }
 
 // makeWhole makes a choice that is about all of a state.
-func (s *Space) makeWhole(r *State, o Choice) (State, Suspicions, error) {
+func (s *Space) makeWhole(r *State, o Choice) (State, suspicion.Set, error) {
 	w := s.world(r)
 	if err := s.player.make(w, o); err != nil {
 		return *r, 0, err
@@ -152,7 +153,7 @@ func (w *world) server(reads reads) *server {
 }
 
 // strikeServer spends a fault on a server. What it does to a client depends on that client and the server alone.
-func (s *Space) strikeServer(r *State, o Choice) (next State, suspects Suspicions, err error) {
+func (s *Space) strikeServer(r *State, o Choice) (next State, suspects suspicion.Set, err error) {
 	next = *r
 	next.struck = s.struckOf(s.player.budget.spend(s.parts.struck(r).struck, o))
 	server := &next.servers[o.client]

@@ -5,11 +5,12 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 // Losses suspects that an update is lost in a state in which all clients have ended.
-func (s *Space) Losses(r *State) Suspicions {
+func (s *Space) Losses(r *State) suspicion.Set {
 	resource := s.parts.servers.list[r.resource].server
 	if resource.counter() < int64(s.parts.monitor(r).acked) {
 		return s.Suspect(checker.LostUpdate)
@@ -39,7 +40,7 @@ func (s *Space) Stuck(r *State) (bool, error) {
 	if s.Suspect(checker.StuckLock) == 0 {
 		return false, nil
 	}
-	return s.player.stuck(s.world(r), s.player.often())
+	return s.player.stuck(s.world(r), often(s.Grid))
 }
 
 // trialLength is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
@@ -52,9 +53,9 @@ type pace struct {
 }
 
 // often is as often as anything may happen, with the clients that were refused; seldom is at the beginning and in the end.
-func (p *player) often() pace { return pace{every: ms(p.Grid)} }
+func often(grid time.Duration) pace { return pace{every: ms(grid)} }
 
-func (p *player) seldom() pace { return pace{every: trialLength(p.Lease) + 1, alone: true} }
+func seldom(lease time.Duration) pace { return pace{every: trialLength(lease) + 1, alone: true} }
 
 // How many leases longer a trial goes on for a try that does not end, and how many steps without any time.
 const (
@@ -75,7 +76,10 @@ type trial struct {
 
 // stuck has a fresh client try, and says whether nobody ever gets the lock: a try that it began after so long was refused.
 func (p *player) stuck(w *world, pace pace) (bool, error) {
-	defer func(before seen) { p.seen = before }(p.seen)
+	defer func(before seen) {
+		before.endless = p.seen.endless
+		p.seen = before
+	}(p.seen)
 	fresh := len(w.clients)
 	at, err := p.past.Start(fresh)
 	if err != nil {
@@ -88,7 +92,7 @@ func (p *player) stuck(w *world, pace pace) (bool, error) {
 		o, there := t.step()
 		switch {
 		case t.steps > mostSteps, !there && t.left < -mostSlept*ms(p.Lease):
-			p.endless = true
+			p.seen.endless = true
 			return false, nil
 		case !there && (t.late > 1 || t.late == 1 && !w.clients[fresh].at.Busy):
 			p.recorder.closes(fresh, history.OpAcquire, history.Answer{Outcome: history.No})

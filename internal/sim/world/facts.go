@@ -12,6 +12,7 @@ import (
 type seen struct {
 	held, refused, expired, handedOver bool
 	named                              bool // something was under the lock's key
+	endless                            bool // a fresh client's try did not end
 	beyond                             bool // something would have ended after the horizon
 }
 
@@ -34,7 +35,7 @@ func (s *Space) Facts() Facts {
 		Runs: p.past.Runs, Coverage: p.seen.coverage(), Unnamed: !p.seen.named && s.Lock.Needs != impls.NoServer, Uncalled: p.past.Uncalled(),
 		Symmetric: len(s.parts.symmetry.orders) > 1, Beyond: p.seen.beyond, Noticed: p.past.Noticed(),
 	}
-	if p.endless {
+	if p.seen.endless {
 		f.Noticed = fmt.Sprintf("a client that came last is still in a try %d leases after all others had ended", mostSlept+2)
 	}
 	for at, kind := range p.budget.kinds {

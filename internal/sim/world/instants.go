@@ -37,7 +37,8 @@ func (s *Space) ofTime(list []Choice, r *State, n int) []Choice {
 		if bits.OnesCount8(o.paused)+bits.OnesCount8(o.busy) != n || !s.player.budget.mayPass(k, o) {
 			continue
 		}
-		for _, t := range s.instants(r, o.paused) {
+		u := upcoming{s, r, o.paused}
+		for _, t := range u.instants() {
 			o.time, o.clock = int32(t.at), t.clock
 			list = append(list, o)
 		}
@@ -61,15 +62,15 @@ type upcoming struct {
 // instants are the times that may pass: not beyond the end of a wait of a client that is not paused. Where nothing ends any more, no time
 // passes, unless clocks drift, or a client is under way that has read its clock. A lock that reads clocks sees more: quarters of a lease since it did,
 // or since the beginning; and one that asks how long keys live sees quarters of a lease before they end.
-func (s *Space) instants(r *State, paused uint8) []instant {
-	u := upcoming{s, r, paused}
+func (u *upcoming) instants() []instant {
+	s := u.space
 	s.scratch.times = s.scratch.times[:0]
 	due, horizon := u.limits()
 	limit := min(due, horizon)
 	u.ends()
 	coming := len(s.scratch.times) > 0
 	for i := range s.Clients {
-		coming = coming || s.clocked(u.client(i))
+		coming = coming || u.clocked(u.client(i))
 	}
 	if coming {
 		u.readings(limit)
@@ -164,10 +165,10 @@ func (u *upcoming) sessions(left []int) {
 }
 
 // clocked says whether a client that is not through may read a clock that it has read, or that runs since the beginning.
-func (s *Space) clocked(p *clientPart) bool {
-	switch s.player.past.Clocks {
+func (u *upcoming) clocked(p *clientPart) bool {
+	switch u.space.player.past.Clocks {
 	case past.Absolute:
-		return p.c.ops > 0 || s.ClockRate != 0
+		return p.c.ops > 0 || u.space.ClockRate != 0
 	case past.Differences:
 		return p.c.at.Read && !p.over
 	}

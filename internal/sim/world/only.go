@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 )
 
 // ofOwners are the anomalies of whose the lock is on the server.
@@ -13,7 +14,7 @@ var ofOwners = [...]checker.Name{
 
 // interest is what a search looks for. What only other suspicions need is not kept, so there are fewer states.
 type interest struct {
-	suspicions                     Suspicions
+	suspicions                     suspicion.Set
 	owners, writes, updates, fence bool
 	nothing                        monitor // that knows nothing
 }
@@ -23,7 +24,7 @@ func interestIn(config *Config) (in interest) {
 	wanted := func(name checker.Name) bool { return len(config.Only) == 0 || slices.Contains(config.Only, name) }
 	for _, d := range checker.Definitions() {
 		if wanted(d.Name) {
-			in.suspicions.add(d.Name)
+			in.suspicions.Add(d.Name)
 		}
 	}
 	in.suspicions &= judged(config)
@@ -35,7 +36,7 @@ func interestIn(config *Config) (in interest) {
 // keep drops all else from a monitor.
 func (in *interest) keep(m *monitor) {
 	if !in.owners {
-		m.owner, m.challenger, m.charges, m.left, m.shares = nobodys, nobodys, charges{}, false, in.nothing.shares
+		m.owner, m.challenger, m.charges, m.left, m.shares = nobodys, nobodys, suspicion.Charges{}, false, in.nothing.shares
 		for i := range m.clients {
 			l := &m.clients[i]
 			*l = looks{took: l.took, passed: l.passed, inner: l.inner}
@@ -56,14 +57,14 @@ func (in *interest) keep(m *monitor) {
 }
 
 // judged are the anomalies that are suspected: the others speak of one owner, which a semaphore has not, or of tries, which in a queue are none.
-func judged(config *Config) (list Suspicions) {
+func judged(config *Config) (list suspicion.Set) {
 	switch {
 	case config.Queue:
-		list.add(checker.Unfair)
+		list.Add(checker.Unfair)
 	case config.Lock.Permits > 1:
-		list.add(checker.DoubleHolder)
-		list.add(checker.StuckLock)
-		list.add(checker.HungOperation)
+		list.Add(checker.DoubleHolder)
+		list.Add(checker.StuckLock)
+		list.Add(checker.HungOperation)
 	default:
 		list = ^list
 	}

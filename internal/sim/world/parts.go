@@ -4,14 +4,15 @@ import (
 	"unsafe"
 
 	"github.com/locklab/locklab/internal/sim/past"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 	"github.com/locklab/locklab/internal/sim/zookeeper"
 )
 
 // What a state has room for.
 const (
-	MostClients = 4
+	MostClients = mostClients - 1 // one comes when the others have ended
 	MostServers = 5
-	mostClients = MostClients + 1 // one comes when the others have ended
+	mostClients = suspicion.MostClients
 	mostKinds   = 16
 )
 
@@ -238,7 +239,7 @@ func (s *Space) monitorOf(m monitor) int32 {
 }
 
 // wait lets time pass. Each part does by itself.
-func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
+func (s *Space) wait(r *State, o Choice) (State, suspicion.Set) {
 	next, late := *r, false
 	for i := range s.Clients {
 		key := passing{number: r.clients[i], time: o.time, how: o.paused>>i&1 | o.busy>>i&1<<1}

@@ -16,15 +16,15 @@ var lifeWords = regexp.MustCompile(`(?i)\bp?ttl\b|^evalsha`)
 func (s *Space) Running() int64 { return s.player.past.Running() }
 
 // asksLife says whether a command asks how long a key lives. Of one that has a script, the script says so.
-func (p *player) asksLife(words []string) bool {
+func (v *served) asksLife(words []string) bool {
 	text := words[0]
 	if len(words) > 1 && strings.EqualFold(text, "EVAL") {
 		text = words[1]
 	}
-	asks, known := p.service.lifeAsked[text]
+	asks, known := v.lifeAsked[text]
 	if !known {
 		asks = lifeWords.MatchString(text)
-		p.service.lifeAsked[text] = asks
+		v.lifeAsked[text] = asks
 	}
 	return asks
 }
@@ -34,7 +34,7 @@ func (p *player) meet(m message, unknown string) {
 	switch {
 	case unknown != "":
 		p.service.met = fmt.Errorf("%s cannot be explored: the model of its server does not know %s", p.Lock.Name, unknown)
-	case !p.past.Lives && slices.ContainsFunc(m.commands, p.asksLife):
+	case !p.past.Lives && slices.ContainsFunc(m.commands, p.service.asksLife):
 		p.service.met = past.ErrLives
 	}
 }

@@ -26,19 +26,11 @@ type Record struct {
 
 // Record makes choices again, and records them. A trial is one in which a fresh client tries at the end: seldom, if that shows that the lock is stuck.
 func (s *Space) Record(path []Choice, trial bool) (*Record, error) {
-	record, err := s.recordAt(path, trial, s.player.seldom())
+	record, err := s.player.record(path, trial, seldom(s.Lease))
 	if err != nil || !trial || slices.Contains(record.Trace.Verdict.Names(), checker.StuckLock) {
 		return record, err
 	}
-	return s.recordAt(path, trial, s.player.often())
-}
-
-func (s *Space) recordAt(path []Choice, trial bool, pace pace) (*Record, error) {
-	record, err := s.player.record(path, trial, pace)
-	if err == nil {
-		record.Trace.Verdict = checker.Judge(record.Trace.Events, checker.Options{})
-	}
-	return record, err
+	return s.player.record(path, trial, often(s.Grid))
 }
 
 // recorder records a sequence of choices while it is made again. A nil one records nothing.
@@ -101,6 +93,7 @@ func (p *player) record(path []Choice, trial bool, pace pace) (*Record, error) {
 		r.event(history.Event{Kind: history.KindFinal, Lock: r.player.service.key, Detail: &history.Detail{Value: w.resource.counter()}})
 	}
 	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
+	r.trace.Verdict = checker.Judge(r.trace.Events, checker.Options{})
 	return record, nil
 }
 

@@ -1,7 +1,10 @@
 package world
 
 import (
+	"slices"
+
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/process"
 )
 
@@ -85,3 +88,6 @@ func (p *player) returned(c *client, n process.Notice, inner bool) {
 		}
 	}
 }
+
+// reenters says whether a holder of the lock can acquire it again.
+func (w *world) reenters() bool { return slices.Contains(w.config.Lock.Promises, impls.Reentrance) }

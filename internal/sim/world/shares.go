@@ -5,6 +5,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 )
 
 // A lock on several servers is its client's who has it on as many as it needs. What a command on one of them does to the lock as a whole, the checker
@@ -186,11 +187,11 @@ func (m *monitor) flagOnOne(i, other int, effect history.Effect, mine claim, the
 	replaces := effect == history.EffectReplaced || effect == history.EffectUnclear
 	for at, harm := range [...]bool{replaces, effect == history.EffectRemoved, effect == history.EffectProlonged} { // in the order of harms
 		if harm && theirs {
-			m.charge(at, on)
+			m.charges.Charge(suspicion.Harm(at), on, &m.suspects)
 		}
 	}
 	if mine.standing == pending && (replaces || effect == history.EffectCreated) {
-		m.charge(len(harms)-1, on|1<<i) // it is an early grant
+		m.charges.Charge(suspicion.EarlyGrant, on|1<<i, &m.suspects)
 	}
 }
 

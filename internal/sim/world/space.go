@@ -82,17 +82,19 @@ type player struct {
 	budget   budget
 	past     *past.Moments
 	sessions bool // the lock is on a ZooKeeper
-	service  struct {
-		lock, resource model           // that no server is: those at the beginning are copies
-		key            string          // the lock's
-		hashes         bool            // the lock names scripts by their hashes, so it matters which ones a server has
-		subscribes     bool            // it subscribes to channels, so there may be messages
-		lifeAsked      map[string]bool // which commands, or scripts, ask how long keys live
-		met            error           // by a request, which ends the search
-	}
+	service  served
 	seen     seen
-	endless  bool      // a fresh client's try did not end
 	recorder *recorder // nil, unless a sequence is made again for its history
+}
+
+// served is what a lock is served by, and what is known of its requests.
+type served struct {
+	lock, resource model           // that no server is: those at the beginning are copies
+	key            string          // the lock's
+	hashes         bool            // the lock names scripts by their hashes, so it matters which ones a server has
+	subscribes     bool            // it subscribes to channels, so there may be messages
+	lifeAsked      map[string]bool // which commands, or scripts, ask how long keys live
+	met            error           // by a request, which ends the search
 }
 
 // The keys of the lock on a Redis, and of the resource.

@@ -316,7 +316,7 @@ func (p *player) strike(w *world, o Choice) error {
 	}
 	c := &w.clients[i]
 	if p.Queue && !slices.Contains(ofClocks[:], fault) {
-		w.monitor().queue.disturbs(1 << i)
+		w.monitor().queue.Disturbs(1 << i)
 	}
 	switch fault {
 	case faults.ClockAhead, faults.ClockBehind:
@@ -371,7 +371,7 @@ func (p *player) notice(w *world, o Choice) error {
 // strikeServer spends a fault on a server. So many writes are lost with it by a fail-over, and one more.
 func (p *player) strikeServer(w *world, number int, fault faults.Kind, lost int) {
 	if p.Queue {
-		w.monitor().queue.disturbs(math.MaxUint8)
+		w.monitor().queue.Disturbs(math.MaxUint8)
 	}
 	before := w.at(number).model
 	v := w.change(number)

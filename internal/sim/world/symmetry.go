@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/internal/sim/past"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 )
 
 // symmetry names parts as they are called under orders of the clients.
@@ -133,9 +134,6 @@ func (o *order) monitor(before *monitor) print {
 			c.client = o.to[c.client]
 		}
 	}
-	if m.tally.client > 0 {
-		m.tally.client = o.to[m.tally.client-1] + 1
-	}
 	if m.turn >= 0 {
 		m.turn = o.to[m.turn]
 	}
@@ -146,24 +144,9 @@ func (o *order) monitor(before *monitor) print {
 		}
 		m.clients[k] = l
 	}
-	m.overtaken = uint8(o.set(uint32(m.overtaken)))
-	m.charges, m.queue, m.shares = charges{}, o.queue(before.queue), o.shares(before.shares)
-	for harm, sets := range before.charges {
-		for set := range uint32(1) << mostClients {
-			if sets>>set&1 != 0 {
-				m.charges[harm] |= 1 << o.set(set)
-			}
-		}
-	}
+	m.overtaken = uint8(suspicion.Renumber(uint32(m.overtaken), o.to))
+	m.tally, m.charges, m.queue, m.shares = before.tally.Under(o.to), before.charges.Under(o.to), before.queue.Under(o.to), o.shares(before.shares)
 	return print{maphash.Comparable(o.symmetry.seeds[0], m), maphash.Comparable(o.symmetry.seeds[1], m)}
-}
-
-// set is a set of clients, in bits.
-func (o *order) set(of uint32) (set uint32) {
-	for i, k := range o.to {
-		set |= of >> i & 1 << k
-	}
-	return set
 }
 
 // moment is what a moment is called under an order.
