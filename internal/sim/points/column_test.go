@@ -37,7 +37,7 @@ func TestEither(t *testing.T) {
 // What a pause or a lost reply does alone is none of the drift's, nor of the release's that is tried again.
 func TestVariants(t *testing.T) {
 	for lock, want := range map[string]map[Column]string{
-		"setnx-del":         {SlowClock: "-", ReleaseAgain: "1 wrongful-delete; 1 double-holder"},
+		"setnx-del":         {SlowClock: "- in 2x1", ReleaseAgain: "1 wrongful-delete; 1 double-holder"},
 		"redisson-watchdog": {SlowClock: "2 double-holder"},
 	} {
 		for column, cell := range want {

@@ -156,11 +156,12 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 			list = append(list, Choice{kind: strikes, client: uint8(i), task: uint8(task), fault: uint8(p.budget.place(kind))})
 		}
 	}
-	if !c.begun && !c.wrong() {
+	told := p.past.Clocks != past.Unread
+	if matters := told || p.ClockRate != 0; matters && !c.begun && !c.wrong() {
 		strike(faults.ClockAhead, 0)
 		strike(faults.ClockBehind, 0)
 	}
-	if p.past.Clocks != past.Unread {
+	if told {
 		strike(faults.StepAhead, 0)
 		strike(faults.StepBack, 0)
 	}

@@ -98,9 +98,9 @@ func Operations(path []Choice) (list []Operation) {
 // BelongsBefore says whether a choice is better read before another one, if it makes no difference: a reply reaches its client at once, an
 // operation is called when it sends something, and a fault strikes late.
 func (o Choice) BelongsBefore(other Choice) bool {
-	fault := func(o Choice) bool { return o.kind == strikes || o.kind == strikesServer }
+	fault := func(o Choice) bool { return o.kind == strikes || o.kind == strikesServer || o.paused|o.busy != 0 }
 	switch {
-	case o.kind == passes, other.kind == passes, fault(o):
+	case fault(o), o.kind == passes, other.kind == passes && !fault(other):
 		return false
 	case fault(other):
 		return true
