@@ -41,6 +41,10 @@ type struck struct {
 // place is the place of a kind of fault that may strike; negative: it may not.
 func (b *budget) place(kind faults.Kind) int { return slices.Index(b.kinds, kind) }
 
+func (b *budget) hasAny(kinds []faults.Kind) bool {
+	return slices.ContainsFunc(kinds, func(kind faults.Kind) bool { return b.place(kind) >= 0 })
+}
+
 // may says whether there are so many more faults of a kind.
 func (b *budget) may(k *struck, kind faults.Kind, more int) bool {
 	at := b.place(kind)

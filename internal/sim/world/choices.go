@@ -147,6 +147,9 @@ func (c *client) isBroken(task int) bool {
 	return wait.Conn != 0 && slices.Contains(c.broken, wait.Server) || slices.Contains(c.session.gone, task)
 }
 
+// clocksMatter says whether it can make a difference that a clock is wrong from the start.
+func (p *player) clocksMatter() bool { return p.past.Clocks != past.Unread || p.ClockRate != 0 }
+
 func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 	if c.phase == crashed || c.phase == finished || c.phase == tired {
 		return list
@@ -156,12 +159,11 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 			list = append(list, Choice{kind: strikes, client: uint8(i), task: uint8(task), fault: uint8(p.budget.place(kind))})
 		}
 	}
-	told := p.past.Clocks != past.Unread
-	if matters := told || p.ClockRate != 0; matters && !c.begun && !c.wrong() {
+	if p.clocksMatter() && !c.begun && !c.wrong() {
 		strike(faults.ClockAhead, 0)
 		strike(faults.ClockBehind, 0)
 	}
-	if told {
+	if p.past.Clocks != past.Unread {
 		strike(faults.StepAhead, 0)
 		strike(faults.StepBack, 0)
 	}

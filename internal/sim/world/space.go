@@ -11,7 +11,6 @@ package world
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/locklab/locklab/checker"
@@ -132,7 +131,8 @@ func newPlayer(config Config) player {
 
 // Again is the space to begin again with after an error that says that more has to be known of the lock; nil: the error says something else.
 func (s *Space) Again(err error) *Space {
-	known, more := s.player.past.Learn(err, s.player.differ())
+	right := s.ClockRate == 0 && !s.Without.Dated && !s.player.budget.hasAny(ofClocks[:]) // then only differences between what clocks show may matter
+	known, more := s.player.past.Learn(err, right)
 	if !more {
 		return nil
 	}
@@ -141,11 +141,6 @@ func (s *Space) Again(err error) *Space {
 
 // Close ends the processes of clients.
 func (s *Space) Close() { s.player.past.Close() }
-
-// differ says whether the clocks of clients are right, so that only differences between what they show may matter.
-func (p *player) differ() bool {
-	return p.ClockRate == 0 && !p.Without.Dated && !slices.ContainsFunc(ofClocks[:], func(k faults.Kind) bool { return p.budget.place(k) >= 0 })
-}
 
 // Begin is the state in which no client has done anything.
 func (s *Space) Begin() (State, error) {
