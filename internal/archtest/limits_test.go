@@ -45,11 +45,6 @@ func above() map[string]int {
 		"internal/scenarios/sim lines":                       5259,
 		"internal/scenarios/sim.bubble methods":              44,
 		"internal/scenarios/storm.evidence methods":          45,
-		"internal/sim/world lines": 5756,
-		"internal/sim/world.Space methods": 63,
-		"internal/sim/world.player fields": 32,
-		"internal/sim/world.player methods": 55,
-		"internal/sim/process.Process methods":               41,
 		"internal/sim/redis.Server methods":                  43,
 		"locktest.level fields":                              28,
 	}

@@ -32,12 +32,16 @@ func rules() map[string]rule {
 		"checker/internal/overlap":  {own: []string{"history", "faults", "internal/timeline", "internal/timeline/ownership", "checker/internal/list", "checker/internal/resource"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true},
 		"checker/internal/second":   {own: []string{"history", "faults", "checker/internal/list", "checker/internal/overlap"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true},
 		// What a run leaves behind, for those who write, show and compare it.
-		"internal/record":      {own: []string{"checker", "history"}, pure: true, scripted: true},
-		"internal/sim":         {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
-		"internal/sim/world":   {own: []string{"history", "faults", "impls", "checker", "internal/answers", "internal/timeline/ownership", "internal/sim", "internal/sim/trace", "internal/worker/work"}, pure: true},
+		"internal/record": {own: []string{"checker", "history"}, pure: true, scripted: true},
+		"internal/sim":    {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
+		// What a lock's code does after what it was given: it knows neither servers nor faults.
+		"internal/sim/past": {own: []string{"history", "impls", "internal/answers", "internal/sim", "internal/worker/work"}, pure: true},
+		// What a state remembers so as to suspect an anomaly: it does not know what a world is.
+		"internal/sim/suspicion": {own: []string{"history", "checker"}, pure: true},
+		"internal/sim/world":     {own: []string{"history", "faults", "impls", "checker", "internal/timeline/ownership", "internal/sim", "internal/sim/past", "internal/sim/suspicion", "internal/sim/trace"}, pure: true},
 		// The search says how long it took.
-		"internal/sim/search":  {own: []string{"history", "faults", "impls", "checker", "internal/timeline/ownership", "internal/sim/trace", "internal/sim/world"}, pure: true, clock: true},
-		"internal/sim/points":  {own: []string{"faults", "impls", "checker", "internal/sim/search", "internal/sim/trace"}, pure: true},
+		"internal/sim/search": {own: []string{"history", "faults", "impls", "checker", "internal/timeline/ownership", "internal/sim/suspicion", "internal/sim/trace", "internal/sim/world"}, pure: true, clock: true},
+		"internal/sim/points": {own: []string{"faults", "impls", "checker", "internal/sim/search", "internal/sim/trace"}, pure: true},
 		// A counterexample as data: its readers need not know how it was found.
 		"internal/sim/trace": {own: []string{"history", "faults", "checker", "internal/sim"}, pure: true},
 
@@ -191,6 +195,7 @@ func rules() map[string]rule {
 		"adapters/postgres": {own: []string{"history", "impls", "internal/worker", "internal/bench/measure"}, external: []string{"github.com/jackc/pgx/v5"}},
 
 		"internal":             {},
+		"internal/programs":    {own: []string{"impls"}, pure: true},
 		"internal/answers":     {own: []string{"history", "impls"}, pure: true, scripted: true},
 		"internal/sources":     {pure: true, scripted: true},
 		"internal/spelling":    {pure: true, scripted: true},

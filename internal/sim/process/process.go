@@ -52,15 +52,9 @@ type Process struct {
 	notices []Notice
 	failed  error
 	closed  bool
-	terms
+	sources bool // see SendSources
+	unseen  bool // see Rehearse
 	noted
-}
-
-// terms are how a process is run.
-type terms struct {
-	rehearses  bool
-	sources    bool
-	coroutines *Coroutines // nil: each task has its own
 }
 
 // noted is what a process notes of the lock's code.
@@ -77,9 +71,6 @@ func New(host Host) *Process {
 	}
 }
 
-// Use has the tasks carried out by coroutines that others have used before.
-func (p *Process) Use(c *Coroutines) { p.coroutines = c }
-
 // SendSources has scripts sent by their source from the start, as if every server had met them before.
 func (p *Process) SendSources() { p.sources = true }
 
@@ -89,8 +80,8 @@ func (p *Process) AskedDeadline() bool { return p.deadline }
 // AskedLate says whether the lock's code has asked whether a time-out of its own is over for which nothing waits. With no Timekeeper it never is.
 func (p *Process) AskedLate() bool { return p.outlives }
 
-// Rehearse has the lock's code not be watched for goroutines of its own, which takes time: another process watches while it does the same.
-func (p *Process) Rehearse() { p.rehearses = true }
+// Rehearse has the lock's code not be watched for goroutines of its own, which takes time: other processes have been watched while they did the like.
+func (p *Process) Rehearse() { p.unseen = true }
 
 // Open makes a lock, under a name that it goes by in this process. It has so many servers.
 func (p *Process) Open(handle string, spec impls.Spec, opts impls.Options, servers int) {
@@ -148,12 +139,6 @@ func (p *Process) Cancel(task int) {
 	if t := p.tasks[task]; t != nil && t.scope != nil {
 		t.scope.end(errCanceled)
 	}
-	p.settle()
-}
-
-// Shut ends what runs beside a lock. The lock is not released.
-func (p *Process) Shut(handle string) {
-	p.handles[handle].scope.end(errCanceled)
 	p.settle()
 }
 

@@ -9,49 +9,15 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// State encodes what the locks of the process declare to keep: two processes with the same state do the same from here on. It is false while a task lives,
-// or where a lock declares nothing.
-func (p *Process) State() ([]byte, bool) {
-	if p.tasksLive() {
-		return nil, false
-	}
-	return (&declaration{p: p}).of(nil)
-}
-
-// StateFrom is State with each time and each impls.Reading as its difference from a time, and says whether there is one. A state that differs only by when it was is the
-// same, then.
+// StateFrom encodes what the locks of the process declare to keep, with each time and each impls.Reading as its difference from a time, and says whether there
+// is one. Two processes with the same state do the same from here on, but for when it was. None is declared while a task lives, or where a lock declares nothing.
 func (p *Process) StateFrom(now time.Duration) (state []byte, read, declared bool) {
-	if p.tasksLive() {
+	if slices.ContainsFunc(p.tasks, func(t *task) bool { return t != nil }) {
 		return nil, false, false
 	}
 	d := declaration{p: p, from: now}
 	state, declared = d.of(nil)
 	return state, d.read, declared
-}
-
-func (p *Process) tasksLive() bool {
-	return slices.ContainsFunc(p.tasks, func(t *task) bool { return t != nil })
-}
-
-// Beside is what the locks keep while background tasks live, and what each task waits for. If an operation leaves it as it was, it has changed nothing. The
-// result is false where no task lives, an operation is under way, or a lock declares nothing.
-func (p *Process) Beside() (state []byte, declared bool) {
-	lives := false
-	for _, t := range p.tasks {
-		switch {
-		case t == nil:
-			state = append(state, "0 "...)
-		case t.scope != nil:
-			return nil, false
-		default:
-			state = fmt.Appendf(state, "%d ", t.wait.Seq)
-			lives = true
-		}
-	}
-	if !lives {
-		return nil, false
-	}
-	return (&declaration{p: p}).of(state)
 }
 
 // declaration is what the locks of a process declare, with each reading of a clock as its difference from a time.

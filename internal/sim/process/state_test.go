@@ -22,7 +22,7 @@ func stateOf(t *testing.T, value func() any) (string, error) {
 	t.Helper()
 	p := New(nil)
 	p.Open("lock", impls.Spec{New: func(impls.Env, impls.Options) impls.Lock { return keeps{value} }}, impls.Options{}, 1)
-	state, declared := p.State()
+	state, _, declared := p.StateFrom(0)
 	require.True(t, declared || p.Err() != nil)
 	return string(state), p.Err()
 }

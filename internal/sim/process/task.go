@@ -119,7 +119,7 @@ const (
 // spawn makes a task that will run when the process settles. It takes the lowest number that is free, and not below the least.
 func (p *Process) spawn(least int, run func()) *task {
 	t := &task{process: p, number: least}
-	t.coroutine = p.coroutines.take(func() {
+	t.coroutine = newCoroutine(func() {
 		defer func() {
 			if r := recover(); r != nil {
 				if _, ours := r.(stopped); !ours {
@@ -170,7 +170,7 @@ func (p *Process) block(ctx Context, w Wait) (Input, error) {
 		p.fail("New asks a server, sleeps or waits, which only operations and background tasks can")
 		return Input{}, errImpure
 	}
-	if t == nil || (!p.rehearses || p.closed) && root() != roots.ofTasks {
+	if t == nil || (!p.unseen || p.closed) && root() != roots.ofTasks {
 		p.fail("the lock used its Env from a goroutine of its own")
 		return Input{}, errImpure
 	}

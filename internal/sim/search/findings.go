@@ -9,8 +9,8 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 	"github.com/locklab/locklab/internal/sim/trace"
-	"github.com/locklab/locklab/internal/sim/world"
 )
 
 // mostDismissed is how often the checker is asked about one anomaly in vain.
@@ -84,7 +84,7 @@ func (s *search) judgeEnd(at place) error {
 }
 
 // ask has the checker judge the history that leads to a place, if it looks as if it showed something that is worth a look.
-func (s *search) ask(at place, suspects world.Suspicions, trial bool) error {
+func (s *search) ask(at place, suspects suspicion.Set, trial bool) error {
 	f := &s.found
 	if suspects == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/sim/programs"
+	"github.com/locklab/locklab/internal/programs"
 	"github.com/locklab/locklab/internal/sim/world"
 )
 

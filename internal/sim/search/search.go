@@ -15,7 +15,6 @@ import (
 	"unsafe"
 
 	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/world"
 )
 
@@ -247,14 +246,13 @@ func (s *search) finish() error {
 	if err := s.conclude(); err != nil {
 		return err
 	}
-	r.Runs, r.Idle, r.Tries = s.space.Runs(), s.space.Idle(), s.space.Tries
-	r.Symmetric, r.Sessions, r.Horizon = s.space.Symmetric(), s.config.Lock.Needs == impls.OneZooKeeper, 0
-	if s.space.Beyond() {
+	facts := s.space.Facts()
+	r.Runs, r.Idle, r.Coverage, r.Unnamed, r.Uncalled, r.Symmetric = facts.Runs, facts.Idle, facts.Coverage, facts.Unnamed, facts.Uncalled, facts.Symmetric
+	if r.Tries, r.Sessions = s.space.Tries, s.config.onZooKeeper(); facts.Beyond {
 		r.Horizon = s.space.Horizon
 	}
-	r.Coverage, r.Unnamed, r.Uncalled = s.space.Coverage(), s.space.Unnamed(), s.space.Uncalled()
 	if r.Found == nil {
-		r.Doubt = s.doubt()
+		r.Doubt = s.doubt(facts.Noticed)
 	}
 	return nil
 }
@@ -278,11 +276,11 @@ func (s *search) undeclared() string {
 }
 
 // doubt says why a search that has found nothing does not show that the lock holds; empty: it does, or a limit has stopped it.
-func (s *search) doubt() string {
+func (s *search) doubt(noticed string) string {
 	if doubt := s.undeclared(); doubt != "" || s.result.Limit != "" {
 		return doubt
 	}
-	if noticed := s.space.Noticed(); noticed != "" {
+	if noticed != "" {
 		return noticed
 	}
 	if s.found.blocked {

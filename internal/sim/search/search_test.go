@@ -173,6 +173,29 @@ func TestSessionsBesideClocks(t *testing.T) {
 	assert.ErrorContains(t, err, "it reads a clock")
 }
 
+// ownGoroutine releases the lock in a goroutine of its own.
+type ownGoroutine struct{ impls.Lock }
+
+func (l ownGoroutine) Release(ctx context.Context) (released bool, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		released, err = l.Lock.Release(ctx)
+	}()
+	<-done
+	return released, err
+}
+
+// No search knows in which order goroutines go that it has not started.
+func TestGoroutinesOfALockAreNoticed(t *testing.T) {
+	t.Parallel()
+	c := config(t, "setpx-lua", "")
+	inner := c.Lock.New
+	c.Lock.New = func(env impls.Env, opts impls.Options) impls.Lock { return ownGoroutine{inner(env, opts)} }
+	_, err := Search(t.Context(), c)
+	assert.ErrorContains(t, err, "used its Env from a goroutine of its own")
+}
+
 // Sequences that lead to exactly the same state count as one. To go through each of them shows the same.
 func TestEverySequence(t *testing.T) {
 	t.Parallel()

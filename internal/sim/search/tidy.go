@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/internal/sim/world"
 )
@@ -90,7 +91,7 @@ func without(path []world.Choice, places world.Operation) []world.Choice {
 // shows says whether a sequence of choices is one, and looks as if it showed these anomalies in the end.
 func (s *search) shows(path []world.Choice, names []checker.Name, trial bool) bool {
 	at, err := s.space.Begin()
-	var suspects world.Suspicions
+	var suspects suspicion.Set
 	for _, o := range path {
 		if err != nil || !slices.Contains(s.space.Choices(nil, &at), o) {
 			return false

@@ -103,3 +103,12 @@ func (r Reply) Recorded() string {
 	}
 	return r.String()
 }
+
+// AppendReplies appends replies, so that different ones have different texts.
+func AppendReplies(b []byte, replies []Reply) []byte {
+	for _, r := range replies {
+		b = append(strconv.AppendInt(append(b, '|'), int64(r.Kind), 10), ' ')
+		b = append(b, r.String()...)
+	}
+	return append(b, '.')
+}

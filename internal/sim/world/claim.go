@@ -12,6 +12,11 @@ const (
 	unclear // there is none
 )
 
+// counts says whether an acquire may give its client the lock. dead: the client has crashed; on: it believes that it has the lock.
+func (s standing) counts(dead, on bool) bool {
+	return s == granted && (dead || on) || s == pending && !dead
+}
+
 // claim is the lock on the server: whose it is, by its commands, and until when.
 type claim struct {
 	client   int // negative: nobody's
@@ -25,9 +30,9 @@ type claim struct {
 // nobodys is no claim.
 var nobodys = claim{client: -1, ends: never}
 
-// live says whether a claim counts; on: its client believes that it has the lock.
+// live says whether a claim counts.
 func (c claim) live(on bool) bool {
-	return c.client >= 0 && c.ends > 0 && !c.over && (c.standing == granted && (c.dead || on) || c.standing == pending && !c.dead)
+	return c.client >= 0 && c.ends > 0 && !c.over && c.standing.counts(c.dead, on)
 }
 
 // claim is what a command founds if it took the lock; acquires: it is of an acquire.
@@ -52,7 +57,7 @@ func (m *monitor) claim(w *world, i int, q message, change history.Change) (mine
 	return mine, mine.standing == pending || q.op == history.OpAcquire
 }
 
-// follow takes in whose the lock is after a command.
+// follow notes whose the lock is after a command.
 func (m *monitor) follow(effect history.Effect, own, live, foreign bool, mine claim, change history.Change) {
 	o := &m.owner
 	switch effect {
@@ -93,7 +98,7 @@ func (m *monitor) follow(effect history.Effect, own, live, foreign bool, mine cl
 	}
 }
 
-// count takes in that an acquire has counted what is another's. It has the lock if it is told so; of several the first is.
+// count notes that an acquire has counted what is another's. It has the lock if it is told so; of several the first is.
 func (m *monitor) count(mine claim) {
 	if ch := &m.challenger; mine.standing == pending && (ch.client < 0 || ch.client == mine.client) {
 		*ch = mine

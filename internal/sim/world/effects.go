@@ -3,6 +3,9 @@ package world
 import (
 	"math/bits"
 	"unsafe"
+
+	"github.com/locklab/locklab/internal/sim/past"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 )
 
 // reads are what steps have read of a world beside the client that makes them. All that they read of time is what a clock shows.
@@ -31,12 +34,12 @@ type inputs struct {
 // effect is what comes of such a step.
 type effect struct {
 	client, server, monitor int32
-	suspects                Suspicions
+	suspects                suspicion.Set
 	reads                   reads // more than the inputs have
 }
 
 // Make makes a choice. The suspicions are of what it shows.
-func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
+func (s *Space) Make(r *State, o Choice) (State, suspicion.Set, error) {
 	switch o.kind {
 	case passes:
 		if s.player.sessions {
@@ -49,7 +52,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 	}
 	next := *r
 	if o.kind == strikes {
-		next.struck = s.struckOf(s.player.strikes(s.parts.strucks.list[r.struck].struck, o))
+		next.struck = s.struckOf(s.player.budget.spend(s.parts.struck(r).struck, o))
 	}
 	first := inputs{choice: o, client: r.clients[o.client], number: s.numberFor(r, o)}
 	key := first
@@ -70,7 +73,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 			s.handsOver(r, &all, int(o.client))
 			return all, w.known.suspects & s.interest.suspicions, nil
 		}
-		if s.player.locals.clocks != absolute {
+		if s.player.past.Clocks != past.Absolute {
 			reads.clock = false // the client's part has what it shows
 		}
 		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects & s.interest.suspicions}
@@ -96,7 +99,7 @@ func (s *Space) Make(r *State, o Choice) (State, Suspicions, error) {
 }
 
 // makeWhole makes a choice that is about all of a state.
-func (s *Space) makeWhole(r *State, o Choice) (State, Suspicions, error) {
+func (s *Space) makeWhole(r *State, o Choice) (State, suspicion.Set, error) {
 	w := s.world(r)
 	if err := s.player.make(w, o); err != nil {
 		return *r, 0, err
@@ -112,7 +115,7 @@ func (s *Space) reading(key inputs, r *State, reads reads) inputs {
 		key.server = 1 + *at
 	}
 	if reads.turn {
-		m := &s.parts.monitors.list[r.monitor]
+		m := s.parts.monitor(r)
 		if key.turn = 1 + 2*int8(m.turn-over); m.contested {
 			key.turn++
 		}
@@ -124,7 +127,7 @@ func (s *Space) reading(key inputs, r *State, reads reads) inputs {
 		key.monitor = 1 + r.monitor
 		for k := range s.Clients {
 			if k != int(key.choice.client) {
-				key.seen |= uint16(s.parts.clients.list[r.clients[k]].seen) << (3 * k)
+				key.seen |= uint16(s.parts.client(r, k).seen) << (3 * k)
 			}
 		}
 	}
@@ -150,31 +153,31 @@ func (w *world) server(reads reads) *server {
 }
 
 // strikeServer spends a fault on a server. What it does to a client depends on that client and the server alone.
-func (s *Space) strikeServer(r *State, o Choice) (next State, suspects Suspicions, err error) {
+func (s *Space) strikeServer(r *State, o Choice) (next State, suspects suspicion.Set, err error) {
 	next = *r
-	next.struck = s.struckOf(s.player.strikes(s.parts.strucks.list[r.struck].struck, o))
+	next.struck = s.struckOf(s.player.budget.spend(s.parts.struck(r).struck, o))
 	server := &next.servers[o.client]
 	key := inputs{choice: o, server: 1 + *server}
+	known := true
 	for i := range s.Clients {
+		var e effect
 		key.client = r.clients[i]
-		e, known := s.parts.effects[key]
-		if !known {
-			return s.strikeAnew(r, o)
+		if e, known = s.parts.effects[key]; !known {
+			break
 		}
 		next.clients[i], *server = e.client, e.server
 	}
-	return next, 0, nil
-}
-
-func (s *Space) strikeAnew(r *State, o Choice) (State, Suspicions, error) {
+	if known {
+		return next, 0, nil
+	}
 	w := s.world(r)
 	if err := s.player.make(w, o); err != nil {
 		return *r, 0, err
 	}
-	next := s.rowOf(w)
+	next = s.rowOf(w)
 	for i := range s.Clients {
-		if !w.reads.monitor {
-			s.parts.effects[inputs{choice: o, client: r.clients[i], server: 1 + r.servers[o.client]}] = effect{client: next.clients[i], server: next.servers[o.client]}
+		if key.client = r.clients[i]; !w.reads.monitor {
+			s.parts.effects[key] = effect{client: next.clients[i], server: next.servers[o.client]}
 		}
 	}
 	return next, w.known.suspects & s.interest.suspicions, nil

@@ -1,15 +1,18 @@
 package world
 
 import (
+	"time"
+
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 // Losses suspects that an update is lost in a state in which all clients have ended.
-func (s *Space) Losses(r *State) Suspicions {
+func (s *Space) Losses(r *State) suspicion.Set {
 	resource := s.parts.servers.list[r.resource].server
-	if resource.counter() < int64(s.parts.monitors.list[r.monitor].acked) {
+	if resource.counter() < int64(s.parts.monitor(r).acked) {
 		return s.Suspect(checker.LostUpdate)
 	}
 	return 0
@@ -24,8 +27,8 @@ func (r State) Ending() State {
 // Rests says whether no client is in the middle of something: those that have not ended have not come yet, or were refused.
 func (s *Space) Rests(r *State) bool {
 	for i := range s.Clients {
-		p := &s.parts.clients.list[r.clients[i]]
-		if !p.over && (p.main || p.beside || len(p.c.travel) > 0 || p.c.at.busy) {
+		p := s.parts.client(r, i)
+		if !p.over && (p.main || p.beside || len(p.c.travel) > 0 || p.c.at.Busy) {
 			return false
 		}
 	}
@@ -37,11 +40,11 @@ func (s *Space) Stuck(r *State) (bool, error) {
 	if s.Suspect(checker.StuckLock) == 0 {
 		return false, nil
 	}
-	return s.player.stuck(s.world(r), s.player.often())
+	return s.player.stuck(s.world(r), often(s.Grid))
 }
 
 // trialLength is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
-func (p *player) trialLength() int { return 2*ms(p.Lease) + ms(ownership.LeaseMargin(p.Lease)) }
+func trialLength(lease time.Duration) int { return 2*ms(lease) + ms(ownership.LeaseMargin(lease)) }
 
 // pace is how often clients try in a trial.
 type pace struct {
@@ -50,9 +53,9 @@ type pace struct {
 }
 
 // often is as often as anything may happen, with the clients that were refused; seldom is at the beginning and in the end.
-func (p *player) often() pace { return pace{every: ms(p.Grid)} }
+func often(grid time.Duration) pace { return pace{every: ms(grid)} }
 
-func (p *player) seldom() pace { return pace{every: p.trialLength() + 1, alone: true} }
+func seldom(lease time.Duration) pace { return pace{every: trialLength(lease) + 1, alone: true} }
 
 // How many leases longer a trial goes on for a try that does not end, and how many steps without any time.
 const (
@@ -60,88 +63,96 @@ const (
 	mostSteps = 1000
 )
 
-// stuck has a fresh client try again and again, and says whether nobody ever gets the lock: a try that it began after so long was refused.
+// trial is that of a fresh client, the last one, which tries again and again.
+type trial struct {
+	player *player
+	world  *world
+	pace   pace
+	tried  []bool // the clients that have, at this time
+	left   int    // how much longer it goes on; negative: for a try under way
+	late   int    // how many tries of the fresh client have begun at the end
+	steps  int    // at this time
+}
+
+// stuck has a fresh client try, and says whether nobody ever gets the lock: a try that it began after so long was refused.
 func (p *player) stuck(w *world, pace pace) (bool, error) {
-	defer func(before seen) { p.seen = before }(p.seen)
+	defer func(before seen) {
+		before.endless = p.seen.endless
+		p.seen = before
+	}(p.seen)
 	fresh := len(w.clients)
-	at, err := p.locals.start(fresh)
+	at, err := p.past.Start(fresh)
 	if err != nil {
 		return false, err
 	}
 	w.clients = append(w.clients, client{at: at, ends: never})
-	if p.recorder != nil {
-		p.recorder.trial = fresh
-		p.recorder.trace.Clients++
-		p.recorder.opens(fresh)
-	}
-	tried := make([]bool, fresh+1)
-	late := 0 // how many tries have begun at the end
-	for end, steps := p.trialLength()+1, 0; ; steps++ {
-		if w.held(pace.alone) {
-			return false, nil
-		}
-		o, there := p.first(w, tried, pace.alone)
+	p.recorder.tries(fresh)
+	t := trial{player: p, world: w, pace: pace, tried: make([]bool, fresh+1), left: trialLength(p.Lease) + 1}
+	for ; !t.held(); t.steps++ {
+		o, there := t.step()
 		switch {
-		case steps > mostSteps, !there && end < -mostSlept*ms(p.Lease):
-			p.endless = true
+		case t.steps > mostSteps, !there && t.left < -mostSlept*ms(p.Lease):
+			p.seen.endless = true
 			return false, nil
-		case !there && (late > 1 || late == 1 && !w.clients[fresh].at.busy):
-			if p.recorder != nil {
-				p.recorder.closes(fresh, history.OpAcquire, history.Answer{Outcome: history.No})
-			}
+		case !there && (t.late > 1 || t.late == 1 && !w.clients[fresh].at.Busy):
+			p.recorder.closes(fresh, history.OpAcquire, history.Answer{Outcome: history.No})
 			return true, nil
 		case !there:
-			o = p.later(w, pace.every, end)
-			end -= int(o.time)
-			clear(tried)
-			steps = 0
-		case o.kind == calls:
-			if tried[o.client] = true; int(o.client) == fresh && end <= 0 {
-				late++
-			}
+			o = t.later()
 		}
 		if err := p.make(w, o); err != nil {
 			return false, err
 		}
 	}
+	return false, nil
 }
 
 // held says whether a client has got the lock. One that has been refused as often as it tries goes on, unless the fresh one is alone.
-func (w *world) held(alone bool) bool {
-	for i := range w.clients {
-		c := &w.clients[i]
+func (t *trial) held() bool {
+	for i := range t.world.clients {
+		c := &t.world.clients[i]
 		if c.active() || c.phase == holding {
 			return true
 		}
-		if c.phase == tired && !alone {
+		if c.phase == tired && !t.pace.alone {
 			c.phase, c.count.tries = waiting, 0
 		}
 	}
 	return false
 }
 
-// first is the first step that a client can make; none tries twice at the same time.
-func (p *player) first(w *world, tried []bool, alone bool) (Choice, bool) {
-	for i := range w.clients {
-		mayTry := !tried[i] && (!alone || i == len(w.clients)-1)
-		for _, o := range p.ofClient(nil, &w.clients[i], i) {
-			if o.kind != calls || mayTry {
+// step is the first one that a client can make; none tries twice at the same time.
+func (t *trial) step() (o Choice, there bool) {
+	for i := range t.world.clients {
+		fresh := i == len(t.world.clients)-1
+		for _, o := range t.player.ofClient(nil, &t.world.clients[i], i) {
+			switch {
+			case o.kind != calls:
+				return o, true
+			case !t.tried[i] && (fresh || !t.pace.alone):
+				if t.tried[i] = true; fresh && t.left <= 0 {
+					t.late++
+				}
 				return o, true
 			}
 		}
 	}
-	return Choice{}, false
+	return o, false
 }
 
 // later lets time pass until the next try, or until a wait ends before it.
-func (p *player) later(w *world, next, end int) Choice {
-	if end > 0 {
-		next = min(next, end)
+func (t *trial) later() Choice {
+	next := t.pace.every
+	if t.left > 0 {
+		next = min(next, t.left)
 	}
-	for i := range w.clients {
-		for _, d := range w.clients[i].due {
+	for i := range t.world.clients {
+		for _, d := range t.world.clients[i].due {
 			next = min(next, max(d.at, 1))
 		}
 	}
+	t.left -= next
+	t.steps = 0
+	clear(t.tried)
 	return Choice{kind: passes, time: int32(next)}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sim/past"
 )
 
 // every makes every choice there is, and is the space of which everything is known then.
@@ -16,7 +17,7 @@ func every(t *testing.T, config Config) *Space {
 	t.Helper()
 	config.Rounds, config.Tries, config.Most, config.Lease, config.Grid, config.Horizon = 1, 1, 1, time.Second, time.Second/4, 2*time.Second
 	config.Servers = 1
-	s := newSpace(config, differences, true, true)
+	s := newSpace(config, past.Known{Clocks: past.Differences, Limits: true, Lives: true})
 	t.Cleanup(s.Close)
 	first, err := s.Begin()
 	require.NoError(t, err)
@@ -56,11 +57,11 @@ func TestFacts(t *testing.T) {
 	} {
 		spec, ok := impls.Find(test.lock)
 		require.True(t, ok)
-		s := every(t, Config{Lock: spec, Clients: test.clients, Budget: map[faults.Kind]int{test.fault: 1}})
-		assert.Equal(t, test.coverage, s.Coverage(), test.lock)
-		assert.Equal(t, test.uncalled, s.Uncalled(), test.lock)
-		assert.Equal(t, test.beyond, s.Beyond(), test.lock)
-		assert.False(t, s.Unnamed(), test.lock)
+		facts := every(t, Config{Lock: spec, Clients: test.clients, Budget: map[faults.Kind]int{test.fault: 1}}).Facts()
+		assert.Equal(t, test.coverage, facts.Coverage, test.lock)
+		assert.Equal(t, test.uncalled, facts.Uncalled, test.lock)
+		assert.Equal(t, test.beyond, facts.Beyond, test.lock)
+		assert.False(t, facts.Unnamed, test.lock)
 	}
 	spec, _ := impls.Find("setpx-lua")
 	elsewhere := spec.New
@@ -68,5 +69,5 @@ func TestFacts(t *testing.T) {
 		opts.Key = "another"
 		return elsewhere(env, opts)
 	}
-	assert.True(t, every(t, Config{Lock: spec, Clients: 1}).Unnamed())
+	assert.True(t, every(t, Config{Lock: spec, Clients: 1}).Facts().Unnamed)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/locklab/locklab/internal/sim/past"
 	"github.com/locklab/locklab/internal/sim/process"
 )
 
@@ -13,11 +14,8 @@ type heard struct {
 	text         string
 }
 
-// deliver takes what a server has for its subscribers to their clients. A process that has crashed has no subscriptions.
-func (p *player) deliver(w *world, server int) {
-	if !p.subscribes {
-		return
-	}
+// publish takes what a server has for its subscribers to their clients. A process that has crashed has no subscriptions.
+func (w *world) publish(server int) {
 	model := w.at(server).model
 	for i := range w.clients {
 		for conn := 1; conn < firstLate; conn++ {
@@ -30,10 +28,7 @@ func (p *player) deliver(w *world, server int) {
 }
 
 // unsubscribe ends what a client has subscribed to that has crashed.
-func (p *player) unsubscribe(w *world, i int) {
-	if !p.subscribes {
-		return
-	}
+func (w *world) unsubscribe(i int) {
 	for server := range w.servers {
 		model := w.change(server).model
 		for conn := 1; conn < firstLate; conn++ {
@@ -52,13 +47,13 @@ func (c *client) messageFor(wait *process.Wait) int {
 }
 
 // take takes what has come for a task: the replies to its request, or a message.
-func (c *client) take(task int) input {
-	if at := c.messageFor(c.at.wait(task)); at >= 0 {
-		in := input{kind: published, task: task, text: c.inbox[at].text}
+func (c *client) take(task int) past.Input {
+	if at := c.messageFor(c.at.Wait(task)); at >= 0 {
+		in := past.Input{Kind: past.Published, Task: task, Text: c.inbox[at].text}
 		c.inbox = slices.Delete(c.inbox, at, at+1)
 		return in
 	}
-	in := input{kind: reply, task: task, replies: c.answers[c.answer(task)].replies}
+	in := past.Input{Kind: past.Reply, Task: task, Replies: c.answers[c.answer(task)].replies}
 	c.torn = without(c.torn, task)
 	c.drop(task)
 	return in

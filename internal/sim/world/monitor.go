@@ -6,42 +6,14 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/sim/service"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 )
 
-// Suspicions is a set of anomalies, in the order of the checker's definitions. A monitor suspects more than there is, and never less: the
-// checker judges the whole history then.
-type Suspicions uint32
-
 // Suspect suspects one, if it is looked for.
-func (s *Space) Suspect(name checker.Name) (suspects Suspicions) {
-	suspects.add(name)
+func (s *Space) Suspect(name checker.Name) (suspects suspicion.Set) {
+	suspects.Add(name)
 	return suspects & s.interest.suspicions
 }
-
-func (s *Suspicions) add(name checker.Name) {
-	for i, d := range checker.Definitions() {
-		if d.Name == name {
-			*s |= 1 << i
-		}
-	}
-}
-
-// Names lists them.
-func (s Suspicions) Names() []checker.Name {
-	var names []checker.Name
-	for i, d := range checker.Definitions() {
-		if s&(1<<i) != 0 {
-			names = append(names, d.Name)
-		}
-	}
-	return names
-}
-
-// harms are the anomalies that there are only if acquires end well which are under way.
-var harms = [...]checker.Name{checker.Overwrite, checker.WrongfulDelete, checker.WrongfulRenew, checker.EarlyGrant}
-
-// charges are, for each harm, the sets of clients that it waits for: as a set of such sets, in bits.
-type charges [len(harms)]uint32
 
 // looks is what a client's operation has seen and done.
 type looks struct {
@@ -58,12 +30,12 @@ type looks struct {
 	inner                    bool  // its release leaves it the lock, which it has acquired more often
 }
 
-// monitor is what Suspicions need to know of what has happened.
+// monitor is what suspicion.Set need to know of what has happened.
 type monitor struct {
-	suspects   Suspicions // since the last choice
+	suspects   suspicion.Set // since the last choice
 	owner      claim
 	challenger claim // it has replaced the owner's value, and has not been told yet
-	charges    charges
+	charges    suspicion.Charges
 	clients    [mostClients]looks
 	turn       int   // the client that was told last that it has the lock, or nobody, or over
 	contested  bool  // another may have taken it later
@@ -73,9 +45,9 @@ type monitor struct {
 	greatest   int64 // of what they had read
 	hung       bool
 	left       bool // the owner's release has left the lock in place
-	tally      tally
-	queue      queue  // if clients queue
-	shares     shares // of a lock on several servers
+	tally      suspicion.Tally
+	queue      suspicion.Queue // if clients queue
+	shares     shares          // of a lock on several servers
 }
 
 // Turns that are no client's.
@@ -93,7 +65,7 @@ func (m *monitor) called(w *world, i int, op history.Op) {
 	switch op {
 	case history.OpAcquire:
 		if c.phase = acquiring; w.config.Queue {
-			m.queue.calls(i)
+			m.queue.Calls(i)
 		}
 		*l = looks{after: m.owner.client >= 0 && m.owner.standing == refused || m.shares.ghosts(i)}
 	case history.OpWork:
@@ -103,7 +75,7 @@ func (m *monitor) called(w *world, i int, op history.Op) {
 	case history.OpRelease:
 		c.phase = releasing
 		*l = looks{rightful: (c.active() || c.unsure) && m.rightful(i), inner: w.reenters() && c.active() && c.count.holds > 1}
-		if m.tally.releases(i, c.active()); l.inner {
+		if m.tally.Releases(i, c.active()); l.inner {
 			c.count.holds--
 			return
 		}
@@ -148,7 +120,7 @@ func (m *monitor) holds(w *world, i, until int, limited bool) {
 		}
 	}
 	if others >= max(w.config.Lock.Permits, 1) {
-		m.suspects.add(checker.DoubleHolder)
+		m.suspects.Add(checker.DoubleHolder)
 	}
 }
 
@@ -159,16 +131,16 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 		m.settle(i, ok)
 		m.settleKept(i, ok)
 		if w.config.Queue {
-			m.queue.returned(i, a.Outcome, &m.suspects)
+			m.queue.Returned(i, a.Outcome, &m.suspects)
 		}
 		if ok {
 			m.grant(w, i, a)
 		} else if a.Outcome == history.No {
 			if l.ghost {
-				m.suspects.add(checker.GhostLock)
+				m.suspects.Add(checker.GhostLock)
 			}
 			if l.left {
-				m.suspects.add(checker.Unreleasable)
+				m.suspects.Add(checker.Unreleasable)
 			}
 		}
 		*l = looks{}
@@ -178,7 +150,7 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 		}
 		if ok {
 			if m.acked > 0 && m.greatest >= a.Read {
-				m.suspects.add(checker.LostUpdate)
+				m.suspects.Add(checker.LostUpdate)
 			}
 			m.acked, m.greatest = m.acked+1, max(m.greatest, a.Read)
 		}
@@ -190,7 +162,7 @@ func (m *monitor) returned(w *world, i int, op history.Op, a history.Answer) {
 func (m *monitor) grant(w *world, i int, a history.Answer) {
 	c := &w.clients[i]
 	again := c.active()
-	m.tally.acquired(i)
+	m.tally.Acquired(i)
 	if a.Limited && a.Valid <= 0 {
 		c.on = false
 	} else {
@@ -211,13 +183,13 @@ func (m *monitor) grant(w *world, i int, a history.Answer) {
 	}
 	if a.Fence != 0 {
 		if a.Fence <= m.fence && !again {
-			m.suspects.add(checker.FenceRegression)
+			m.suspects.Add(checker.FenceRegression)
 		}
 		m.fence = max(m.fence, a.Fence)
 	}
 }
 
-// settle takes in how an acquire has ended.
+// settle notes how an acquire has ended.
 func (m *monitor) settle(i int, ok bool) {
 	end := refused
 	if ok {
@@ -233,45 +205,22 @@ func (m *monitor) settle(i int, ok bool) {
 		}
 		*ch = nobodys
 	}
-	m.settleCharges(i, ok)
-}
-
-// settleCharges takes in how the acquire of a client has ended of which charges are.
-func (m *monitor) settleCharges(i int, ok bool) {
-	for harm := range m.charges {
-		for set := range uint32(1) << mostClients {
-			if set>>i&1 == 0 || m.charges[harm]>>set&1 == 0 {
-				continue
-			}
-			if m.charges[harm] &^= 1 << set; ok {
-				m.charge(harm, set&^(1<<i))
-			}
-		}
-	}
-}
-
-// charge: there is a harm if the acquires of these clients end well.
-func (m *monitor) charge(harm int, clients uint32) {
-	if clients == 0 {
-		m.suspects.add(harms[harm])
-		return
-	}
-	m.charges[harm] |= 1 << clients
+	m.charges.Settle(i, ok, &m.suspects)
 }
 
 // lost: a lock has reported that it is lost.
 func (m *monitor) lost(w *world, i int) {
 	if w.clients[i].active() && m.rightful(i) {
-		m.suspects.add(checker.FalseAlarm)
+		m.suspects.Add(checker.FalseAlarm)
 	}
 	m.ends(i)
 }
 
-// settleKept takes in how an acquire has ended that may have been told ok though the lock was kept for another, or be that other.
+// settleKept notes how an acquire has ended that may have been told ok though the lock was kept for another, or be that other.
 func (m *monitor) settleKept(i int, ok bool) {
 	l := &m.clients[i]
 	if !ok && l.swapped || ok && l.kept != 0 && l.keptRefused {
-		m.suspects.add(checker.GhostLock)
+		m.suspects.Add(checker.GhostLock)
 	}
 	if ok && l.kept != 0 {
 		m.clients[l.kept-1].swapped = true
@@ -293,8 +242,8 @@ func (m *monitor) crashed(i int) {
 	}
 	m.shares.crashes(i)
 	m.clients[i].took, m.clients[i].passed = false, false
-	m.settleCharges(i, false)
-	m.queue.crashed(i)
+	m.charges.Settle(i, false, &m.suspects)
+	m.queue.Crashed(i)
 	if m.challenger.client == i {
 		m.challenger = nobodys
 	}
@@ -302,23 +251,23 @@ func (m *monitor) crashed(i int) {
 
 // passes lets time pass. The clients, in bits, are paused meanwhile.
 func (m *monitor) passes(d int, paused uint8) {
-	m.queue.disturbs(paused)
+	m.queue.Disturbs(paused)
 	m.shares.passes(d)
 	m.owner.ends, m.challenger.ends = nearer(m.owner.ends, d), nearer(m.challenger.ends, d)
 }
 
-// wrote takes in a request to the resource, of which nothing remains. One that shows a fence only is no write.
+// wrote handles a request to the resource, of which nothing remains. One that shows a fence only is no write.
 func (w *world) wrote(i int, request message, r service.Reply) {
 	if request.commands[0][0] == "GET" || !request.names(counterKey) || r.Kind == service.Error {
 		return
 	}
 	w.reads.turn = true
 	if m := &w.known; m.turn != nobody && (m.turn != i || m.contested) {
-		m.suspects.add(checker.StaleWrite)
+		m.suspects.Add(checker.StaleWrite)
 	}
 }
 
-// commanded takes in a command that names the lock, and what it did.
+// commanded handles a command that names the lock, and what it did.
 func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 	if len(w.servers) > 1 {
 		m.commandedOnOne(w, i, q, change)
@@ -363,13 +312,13 @@ func (m *monitor) haunts(w *world, late claim) {
 	}
 }
 
-// recount takes in what a command has made of the queue, and of how often its client has the lock.
+// recount notes what a command has made of the queue, and of how often its client has the lock.
 func (m *monitor) recount(w *world, i int, q message, effect history.Effect, foreign, acquires bool) {
 	if w.config.Queue && !q.ended && q.op == history.OpAcquire {
-		m.queue.commanded(i, effect)
+		m.queue.Commanded(i, effect)
 	}
 	if w.reenters() {
-		m.tally.commanded(i, effect, foreign, acquires)
+		m.tally.Commanded(i, effect, foreign, acquires)
 	}
 }
 
@@ -421,12 +370,12 @@ func (m *monitor) flag(i int, effect, harm history.Effect, mine claim, foreign b
 	}
 	harmful := []history.Effect{history.EffectReplaced, history.EffectRemoved, history.EffectProlonged} // in the order of harms
 	if at := slices.Index(harmful, harm); at >= 0 && !foreign {
-		m.charge(at, on)
+		m.charges.Charge(suspicion.Harm(at), on, &m.suspects)
 	}
 	if counts := harm != effect; counts && m.owner.standing == pending {
 		return // neither has the lock yet
 	}
 	if mine.standing == pending && (effect == history.EffectCreated || effect == history.EffectReplaced) {
-		m.charge(len(harmful), on|1<<i) // it is an early grant
+		m.charges.Charge(suspicion.EarlyGrant, on|1<<i, &m.suspects)
 	}
 }

@@ -26,8 +26,8 @@ func (s *Space) Name(r *State, o Choice) string {
 	}
 	task := int(o.task)
 	if o.kind != strikesServer {
-		c := &s.parts.clients.list[r.clients[o.client]].c
-		if o.kind != arrives && o.kind != vanishes && c.operates(task) {
+		c := &s.parts.client(r, int(o.client)).c
+		if o.kind != arrives && o.kind != vanishes && c.at.Operates(task) {
 			task = 0
 		}
 	}
@@ -37,7 +37,7 @@ func (s *Space) Name(r *State, o Choice) string {
 		}
 		return fmt.Sprintf("%s.%d.%d", names[o.kind], o.client, task)
 	}
-	kind := s.player.kinds[o.fault]
+	kind := s.player.budget.kinds[o.fault]
 	name, short := shortNames[kind]
 	if !short {
 		name = string(kind)
@@ -54,9 +54,9 @@ func (s *Space) Asks(before, after *State, o Choice) [][]string {
 	case passes, strikesServer, arrives, vanishes:
 		return nil
 	}
-	was, is := s.parts.clients.list[before.clients[o.client]].c.at, s.parts.clients.list[after.clients[o.client]].c.at
-	wait := is.wait(is.main)
-	if was == is || !is.busy || wait == nil || wait.Kind != process.Request {
+	was, is := s.parts.client(before, int(o.client)).c.at, s.parts.client(after, int(o.client)).c.at
+	wait := is.Wait(is.Main)
+	if was == is || !is.Busy || wait == nil || wait.Kind != process.Request {
 		return nil
 	}
 	return wait.Commands
@@ -64,11 +64,11 @@ func (s *Space) Asks(before, after *State, o Choice) [][]string {
 
 // Sites are the lines of the lock's code at which a client waits, as "file.go:12", the innermost first, if Config.Sites.
 func (s *Space) Sites(r *State, client int) (sites []string) {
-	c := &s.parts.clients.list[r.clients[client]].c
+	c := &s.parts.client(r, client).c
 	if c.phase == crashed {
 		return nil
 	}
-	for _, wait := range c.at.waits {
+	for _, wait := range c.at.Waits {
 		sites = append(sites, wait.Sites...)
 	}
 	return sites

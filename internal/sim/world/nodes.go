@@ -62,7 +62,7 @@ func (p *player) serveNodes(w *world, i int, q message, unheard bool) []service.
 	return replies
 }
 
-// removed takes in that a client has removed a node, whoever has made it.
+// removed notes that a client has removed a node, whoever has made it.
 func (w *world) removed(by int, node string) {
 	for i := range w.clients {
 		s := &w.clients[i].session
@@ -74,7 +74,7 @@ func (w *world) removed(by int, node string) {
 	}
 }
 
-// handOver takes in that another node has become the first, where what was the first is gone. It has the lock for the acquire that made it.
+// handOver notes that another node has become the first, where what was the first is gone. It has the lock for the acquire that made it.
 func (p *player) handOver(w *world, by int, was history.State) {
 	is, i := asKeeper(w.at(0).model).head()
 	if !is.Exists() || is == was {
@@ -94,7 +94,7 @@ func headName(lock history.State) string {
 	return name
 }
 
-// lapse lets time pass for a ZooKeeper, and takes in whose sessions end.
+// lapse lets time pass for a ZooKeeper, and notes whose sessions end.
 func (p *player) lapse(w *world, d int, spared func(int) bool) {
 	before := asKeeper(w.at(0).model)
 	m := asKeeper(w.change(0).model)
@@ -135,7 +135,7 @@ func (m *message) isNumbered() bool {
 // knows any more are given again, and states are one that differ by how many nodes there have been. To a lock that only compares numbers it is
 // all the same.
 func (w *world) nextNumber() int {
-	next := max(topNumber(string(w.at(0).model.AppendState(nil))), int(w.known.fence))
+	next := max(zookeeper.TopNumber(string(w.at(0).model.AppendState(nil))), int(w.known.fence))
 	for i := range w.clients {
 		next = max(next, w.clients[i].top())
 	}
@@ -145,34 +145,18 @@ func (w *world) nextNumber() int {
 // top is one more than the greatest number that a client knows of, or that is on its way to or from it.
 func (c *client) top() (top int) {
 	if c.phase != crashed {
-		top = c.at.top
+		top = c.at.Top
 	}
 	for _, a := range c.answers {
-		top = max(top, topNumber(string(appendReplies(nil, a.replies))))
+		top = max(top, zookeeper.TopNumber(string(service.AppendReplies(nil, a.replies))))
 	}
 	for _, m := range c.travel {
-		top = max(top, topNumber(strings.Join(m.commands[0], " ")))
+		top = max(top, zookeeper.TopNumber(strings.Join(m.commands[0], " ")))
 	}
 	return top
 }
 
-// knowNumbers takes down the greatest number of a node that the client knows of.
-func (m *moment) knowNumbers() {
-	if m.kept != "" {
-		m.top = topNumber(m.kept)
-		return
-	}
-	if m.before != nil {
-		m.top = max(m.before.top, topNumber(m.given.name()))
-	}
-	for _, w := range m.waits {
-		for _, words := range w.Commands {
-			m.top = max(m.top, topNumber(strings.Join(words, " ")))
-		}
-	}
-}
-
-// settle takes in how an operation of a client has ended, where it matters of what was part of it.
+// settle notes how an operation of a client has ended, where it matters of what was part of it.
 func (c *client) settle(ok bool) {
 	settle := func(m *message) {
 		if m.op != history.OpNone && !m.ended {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 )
 
 // ofOwners are the anomalies of whose the lock is on the server.
@@ -13,38 +14,32 @@ var ofOwners = [...]checker.Name{
 
 // interest is what a search looks for. What only other suspicions need is not kept, so there are fewer states.
 type interest struct {
-	suspicions                     Suspicions
+	suspicions                     suspicion.Set
 	owners, writes, updates, fence bool
 	nothing                        monitor // that knows nothing
 }
 
 // interestIn is that of a search, which need not be in all that can be judged.
 func interestIn(config *Config) (in interest) {
-	names := config.Only
-	in.nothing = newMonitor(config)
-	if len(names) == 0 {
-		for _, d := range checker.Definitions() {
-			names = append(names, d.Name)
+	wanted := func(name checker.Name) bool { return len(config.Only) == 0 || slices.Contains(config.Only, name) }
+	for _, d := range checker.Definitions() {
+		if wanted(d.Name) {
+			in.suspicions.Add(d.Name)
 		}
 	}
-	for _, name := range names {
-		in.suspicions.add(name)
-		in.owners = in.owners || slices.Contains(ofOwners[:], name)
-	}
 	in.suspicions &= judged(config)
-	in.writes, in.updates = slices.Contains(names, checker.StaleWrite), slices.Contains(names, checker.LostUpdate)
-	in.fence = slices.Contains(names, checker.FenceRegression)
+	in.nothing, in.owners = newMonitor(config), slices.ContainsFunc(ofOwners[:], wanted)
+	in.writes, in.updates, in.fence = wanted(checker.StaleWrite), wanted(checker.LostUpdate), wanted(checker.FenceRegression)
 	return in
 }
 
 // keep drops all else from a monitor.
 func (in *interest) keep(m *monitor) {
 	if !in.owners {
-		m.owner, m.challenger, m.charges, m.left, m.shares = nobodys, nobodys, charges{}, false, in.nothing.shares
+		m.owner, m.challenger, m.charges, m.left, m.shares = nobodys, nobodys, suspicion.Charges{}, false, in.nothing.shares
 		for i := range m.clients {
 			l := &m.clients[i]
-			l.after, l.left, l.ghost, l.kept, l.keptRefused, l.swapped = false, false, false, 0, false, false
-			l.rightful, l.looked, l.changed, l.removed, l.freed = false, false, false, false, 0
+			*l = looks{took: l.took, passed: l.passed, inner: l.inner}
 		}
 	}
 	if !in.writes {
@@ -59,4 +54,19 @@ func (in *interest) keep(m *monitor) {
 	if !in.fence {
 		m.fence = 0
 	}
+}
+
+// judged are the anomalies that are suspected: the others speak of one owner, which a semaphore has not, or of tries, which in a queue are none.
+func judged(config *Config) (list suspicion.Set) {
+	switch {
+	case config.Queue:
+		list.Add(checker.Unfair)
+	case config.Lock.Permits > 1:
+		list.Add(checker.DoubleHolder)
+		list.Add(checker.StuckLock)
+		list.Add(checker.HungOperation)
+	default:
+		list = ^list
+	}
+	return list
 }

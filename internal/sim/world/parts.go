@@ -1,15 +1,18 @@
 package world
 
 import (
-	"hash/maphash"
 	"unsafe"
+
+	"github.com/locklab/locklab/internal/sim/past"
+	"github.com/locklab/locklab/internal/sim/suspicion"
+	"github.com/locklab/locklab/internal/sim/zookeeper"
 )
 
 // What a state has room for.
 const (
-	MostClients = 4
+	MostClients = mostClients - 1 // one comes when the others have ended
 	MostServers = 5
-	mostClients = MostClients + 1 // one comes when the others have ended
+	mostClients = suspicion.MostClients
 	mostKinds   = 16
 )
 
@@ -67,18 +70,15 @@ type parts struct {
 	strucks  table[struck, struckPart]
 	effects  map[inputs]effect
 	aged     struct{ clients, servers map[passing]int32 }
-	orders   []*order
-	names    map[print]int32 // what parts are called under orders
-	seeds    [2]maphash.Seed // of these prints
-	bytes    int             // about what they take
+	symmetry *symmetry
+	bytes    int // about what they take
 }
 
 func newParts(config Config) parts {
 	p := parts{
 		clients: newTable[string, clientPart](), servers: newTable[string, serverPart](), monitors: newTable[monitor, monitor](),
-		strucks: newTable[struck, struckPart](), effects: map[inputs]effect{}, names: map[print]int32{},
-		seeds:  [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		orders: orders(config.Clients, config.Lock.EqualTokens && !config.Without.Apart),
+		strucks: newTable[struck, struckPart](), effects: map[inputs]effect{},
+		symmetry: newSymmetry(config.Clients, config.Lock.EqualTokens && !config.Without.Apart),
 	}
 	p.aged.clients, p.aged.servers = map[passing]int32{}, map[passing]int32{}
 	return p
@@ -100,33 +100,32 @@ func (t *table[K, P]) add(key K, part P) int32 {
 	return n
 }
 
-// of is the number of a part that is its own key.
-func of[P comparable](t *table[P, P], part P) int32 {
-	n, known := t.numbers[part]
-	if !known {
-		n = t.add(part, part)
-	}
-	return n
-}
+func (p *parts) client(r *State, i int) *clientPart { return &p.clients.list[r.clients[i]] }
+
+func (p *parts) server(r *State, i int) *serverPart { return &p.servers.list[r.servers[i]] }
+
+func (p *parts) monitor(r *State) *monitor { return &p.monitors.list[r.monitor] }
+
+func (p *parts) struck(r *State) *struckPart { return &p.strucks.list[r.struck] }
 
 // world is what a state's number stand for.
 func (s *Space) world(r *State) *world {
 	w := &world{
 		now: int(r.now), config: &s.player.Config, resource: s.parts.servers.list[r.resource].server,
-		struck: s.parts.strucks.list[r.struck].struck, known: s.parts.monitors.list[r.monitor],
+		struck: s.parts.struck(r).struck, known: *s.parts.monitor(r),
 	}
 	for i := range s.Clients {
-		w.clients = append(w.clients, s.parts.clients.list[r.clients[i]].c.clone())
+		w.clients = append(w.clients, s.parts.client(r, i).c.clone())
 	}
 	for i := range s.Servers {
-		w.servers = append(w.servers, s.parts.servers.list[r.servers[i]].server)
+		w.servers = append(w.servers, s.parts.server(r, i).server)
 	}
 	return w
 }
 
 // rowOf is a world as a state.
 func (s *Space) rowOf(w *world) (r State) {
-	if s.player.locals.clocks == absolute {
+	if s.player.past.Clocks == past.Absolute {
 		r.now = int32(w.now)
 	}
 	for i := range w.clients {
@@ -141,62 +140,73 @@ func (s *Space) rowOf(w *world) (r State) {
 
 func (s *Space) clientOf(c client, i int) int32 {
 	c = s.player.plain(c, i)
-	s.scratch.text = c.appendTo(append(s.scratch.text[:0], byte(i)), c.at.number)
+	s.scratch.text = c.appendTo(append(s.scratch.text[:0], byte(i)), c.at.Number)
 	if n, known := s.parts.clients.numbers[string(s.scratch.text)]; known {
 		return n
 	}
-	p := clientPart{c: c.clone(), due: never, over: s.player.over(&c), late: c.late(ms(s.Lease))}
+	p := clientPart{c: c.clone(), over: s.player.over(&c), late: c.late(ms(s.Lease)), seen: c.seen(), asks: c.asks()}
 	p.main, p.beside = s.player.ready(&c)
-	p.asks = c.asks()
-	p.user = !c.at.busy && (c.phase == holding || c.phase == worked)
+	p.user = !c.at.Busy && (c.phase == holding || c.phase == worked)
 	for _, m := range c.travel {
 		p.soon = p.soon || m.soon && !(c.session.cut && asksKeeper(m.server))
 	}
 	if s.player.sessions {
 		p.top = c.top()
 	}
-	s.times(&p)
-	if c.active() {
-		p.seen |= 1
-	}
-	if c.on {
-		p.seen |= 2
-	}
-	if c.phase == working || c.writesLate() {
-		p.seen |= 4
-	}
+	p.times, p.due = s.player.ends(&c)
 	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.clients.add(string(s.scratch.text), p)
 }
 
-// times notes when something of a client ends.
-func (s *Space) times(p *clientPart) {
-	c := &p.c
+// ends are when something of a client ends, and due is when its next wait does.
+func (p *player) ends(c *client) (times []int, due int) {
+	due = never
 	for _, d := range c.due {
-		if p.times = append(p.times, d.at); d.at > 0 {
-			p.due = min(p.due, d.at)
+		if times = append(times, d.at); d.at > 0 {
+			due = min(due, d.at)
 		}
 	}
-	if wait := s.player.patient() - c.called; s.player.queues(c) && !c.at.busy && wait > 0 {
-		p.times, p.due = append(p.times, wait), min(p.due, wait)
+	if wait := p.patient() - c.called; p.queues(c) && !c.at.Busy && wait > 0 {
+		times, due = append(times, wait), min(due, wait)
 	}
 	if c.on && c.ends != never {
-		around(func(t int) { p.times = append(p.times, t) }, c.ends)
+		times = append(times, around(c.ends)...)
 	}
 	if c.phase == releasing && c.deaf && !c.delayed {
-		p.times = append(p.times, patience(ms(s.Lease))-c.called)
+		times = append(times, patience(ms(p.Lease))-c.called)
 	}
+	return times, due
+}
+
+// What the monitor sees of clients, in bits, at the steps of others.
+const (
+	seenActive = 1 << iota
+	seenOn
+	seenWriting
+)
+
+func (c *client) seen() (bits uint8) {
+	if c.active() {
+		bits |= seenActive
+	}
+	if c.on {
+		bits |= seenOn
+	}
+	if c.phase == working || c.writesLate() {
+		bits |= seenWriting
+	}
+	return bits
 }
 
 func (s *Space) serverOf(v server) int32 {
-	s.scratch.text = v.appendTo(s.scratch.text[:0])
+	s.scratch.text = v.appendTo(s.scratch.text[:0], model.AppendState)
 	if n, known := s.parts.servers.numbers[string(s.scratch.text)]; known {
 		return n
 	}
 	p := serverPart{server: v, holds: v.holds()}
 	for _, left := range v.model.Expiries() {
-		around(func(t int) { p.times = append(p.times, t) }, ms(left))
-		for t := ms(left - s.Grid); s.player.lives && t > max(ms(left-s.Lease), 0); t -= ms(s.Grid) {
+		p.times = append(p.times, around(ms(left))...)
+		for t := ms(left - s.Grid); s.player.past.Lives && t > max(ms(left-s.Lease), 0); t -= ms(s.Grid) {
 			p.quarters = append(p.quarters, t)
 		}
 	}
@@ -204,7 +214,7 @@ func (s *Space) serverOf(v server) int32 {
 		for i := range s.Clients {
 			p.left = append(p.left, m.left(i))
 		}
-		p.top = topNumber(string(s.scratch.text))
+		p.top = zookeeper.TopNumber(string(s.scratch.text))
 	}
 	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.servers.add(string(s.scratch.text), p)
@@ -221,17 +231,21 @@ func (s *Space) struckOf(k struck) int32 {
 func (s *Space) monitorOf(m monitor) int32 {
 	m.suspects = 0
 	s.interest.keep(&m)
-	return of(&s.parts.monitors, m)
+	n, known := s.parts.monitors.numbers[m]
+	if !known {
+		n = s.parts.monitors.add(m, m)
+	}
+	return n
 }
 
 // wait lets time pass. Each part does by itself.
-func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
+func (s *Space) wait(r *State, o Choice) (State, suspicion.Set) {
 	next, late := *r, false
 	for i := range s.Clients {
 		key := passing{number: r.clients[i], time: o.time, how: o.paused>>i&1 | o.busy>>i&1<<1}
 		n, known := s.parts.aged.clients[key]
 		if !known {
-			c := s.parts.clients.list[r.clients[i]].c.clone()
+			c := s.parts.client(r, i).c.clone()
 			c.passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
 			n = s.clientOf(c, i)
 			s.parts.aged.clients[key] = n
@@ -243,7 +257,7 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 		key := passing{number: r.servers[i], time: o.time}
 		n, known := s.parts.aged.servers[key]
 		if !known {
-			before := s.parts.servers.list[r.servers[i]].server
+			before := s.parts.server(r, i).server
 			after := before.passes(int(o.time))
 			s.player.seen.expired = s.player.seen.expired || before.model.State(lockKey).Exists() && !after.model.State(lockKey).Exists()
 			n = s.serverOf(after)
@@ -251,16 +265,16 @@ func (s *Space) wait(r *State, o Choice) (State, Suspicions) {
 		}
 		next.servers[i] = n
 	}
-	m := s.parts.monitors.list[r.monitor]
+	m := *s.parts.monitor(r)
 	m.passes(int(o.time), o.paused)
-	if k := s.player.strikes(s.parts.strucks.list[r.struck].struck, o); o.paused|o.busy != 0 {
+	if k := s.player.budget.spend(s.parts.struck(r).struck, o); o.paused|o.busy != 0 {
 		next.struck = s.struckOf(k)
 	}
 	if late && !s.parts.strucks.list[next.struck].hurts {
 		m.hangs()
 	}
 	next.monitor = s.monitorOf(m)
-	if s.player.locals.clocks == absolute {
+	if s.player.past.Clocks == past.Absolute {
 		next.now += o.time
 	}
 	return next, m.suspects & s.interest.suspicions
@@ -277,19 +291,19 @@ func (s *Space) numberFor(r *State, o Choice) int32 {
 	if !s.player.sessions || o.kind != serves && o.kind != arrives {
 		return 0
 	}
-	c := &s.parts.clients.list[r.clients[o.client]].c
-	m := message{}
+	c := &s.parts.client(r, int(o.client)).c
+	var m message
 	if o.kind == serves {
-		m.commands = c.at.wait(int(o.task)).Commands
+		m = c.message(int(o.task))
 	} else {
 		m = c.travel[o.task]
 	}
 	if !m.isNumbered() {
 		return 0
 	}
-	next := max(s.parts.servers.list[r.servers[0]].top, int(s.parts.monitors.list[r.monitor].fence))
+	next := max(s.parts.server(r, 0).top, int(s.parts.monitor(r).fence))
 	for i := range s.Clients {
-		next = max(next, s.parts.clients.list[r.clients[i]].top)
+		next = max(next, s.parts.client(r, i).top)
 	}
 	return int32(next) + 1
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/past"
 	"github.com/locklab/locklab/internal/sim/process"
 )
 
@@ -46,12 +47,12 @@ func (c circumstances) place() (n int) {
 
 // Privately is the first private step that some client can make.
 func (s *Space) Privately(r *State) (o Choice, there bool, err error) {
-	in := s.parts.strucks.list[r.struck].in
+	in := s.parts.struck(r).in
 	if in == nil {
 		return o, false, nil
 	}
 	for i := range s.Clients {
-		p := &s.parts.clients.list[r.clients[i]]
+		p := s.parts.client(r, i)
 		step := &p.private[in.place()]
 		if !step.asked {
 			if *step, err = s.findPrivate(r, &p.c, i, *in); err != nil {
@@ -71,8 +72,8 @@ func (p *player) circumstances(k struck) *circumstances {
 		return nil
 	}
 	in := circumstances{awake: true}
-	for at, kind := range p.kinds {
-		switch may := k.all < p.Most && int(k.kinds[at]) < p.Budget[kind]; {
+	for _, kind := range p.budget.kinds {
+		switch may := p.budget.may(&k, kind, 1); {
 		case !may:
 		case !slices.Contains(harmless[:], kind):
 			return nil
@@ -93,19 +94,19 @@ func (s *Space) findPrivate(r *State, c *client, i int, in circumstances) (found
 	}
 	if in.awake && !in.tears && len(c.travel) == 0 && s.player.next(c) == history.OpWork && c.alone(noTask, true) { // what is on its way counts as part of it
 		found.choice.kind = calls
-		found.there, err = s.unnoticed(r, c, noTask, input{kind: call, op: history.OpWork}, in)
+		found.there, err = s.unnoticed(r, c, noTask, past.Input{Kind: past.Call, Op: history.OpWork}, in)
 		return found, err
 	}
-	if !c.at.busy && (s.player.next(c) != history.OpNone || c.mayReleaseAgain()) {
+	if !c.at.Busy && (s.player.next(c) != history.OpNone || c.mayReleaseAgain()) {
 		return found, nil // its user may come first
 	}
-	for _, wait := range c.at.waits {
+	for _, wait := range c.at.Waits {
 		given, may := c.givenAlone(&wait, in)
 		if !may {
 			continue
 		}
 		if found.there, err = s.unnoticed(r, c, wait.Task, given, in); found.there || err != nil {
-			if found.choice.kind = takes; given.kind == wake {
+			if found.choice.kind = takes; given.Kind == past.Wake {
 				found.choice.kind = wakes
 			}
 			found.choice.task = uint8(wait.Task)
@@ -116,19 +117,19 @@ func (s *Space) findPrivate(r *State, c *client, i int, in circumstances) (found
 }
 
 // givenAlone is what a task may be given while nothing else can come before that.
-func (c *client) givenAlone(wait *process.Wait, in circumstances) (given input, may bool) {
+func (c *client) givenAlone(wait *process.Wait, in circumstances) (given past.Input, may bool) {
 	if !c.alone(wait.Task, in.awake) {
 		return given, false
 	}
 	due := c.dueAt(wait.Task)
 	if wait.Kind == process.Sleep {
-		return input{kind: wake, task: wait.Task}, in.awake && !in.tears && due <= 0
+		return past.Input{Kind: past.Wake, Task: wait.Task}, in.awake && !in.tears && due <= 0
 	}
 	at := c.answer(wait.Task)
 	if wait.Kind != process.Request || at < 0 || slices.Contains(c.torn, wait.Task) || in.tears && wait.Server != process.Resource {
 		return given, false
 	}
-	return input{kind: reply, task: wait.Task, replies: c.answers[at].replies}, due == never || in.awake && due > 0
+	return past.Input{Kind: past.Reply, Task: wait.Task, Replies: c.answers[at].replies}, due == never || in.awake && due > 0
 }
 
 // noTask is none of a client's.
@@ -136,23 +137,23 @@ const noTask = -1
 
 // alone says whether nothing that a client's tasks do can come before the step of one of them; if it is awake, unless time passes.
 func (c *client) alone(task int, awake bool) bool {
-	return !slices.ContainsFunc(c.at.waits, func(w process.Wait) bool {
+	return !slices.ContainsFunc(c.at.Waits, func(w process.Wait) bool {
 		return w.Task != task && !(awake && w.Kind == process.Sleep && c.dueAt(w.Task) > 0)
 	})
 }
 
 // unnoticed says whether nobody can notice that a client is given that.
-func (s *Space) unnoticed(r *State, c *client, task int, given input, in circumstances) (bool, error) {
-	after, err := s.player.locals.after(c.at, given, s.player.shown(&world{now: int(r.now)}, c))
-	if err != nil || after.reads || len(after.notices) > 0 {
+func (s *Space) unnoticed(r *State, c *client, task int, given past.Input, in circumstances) (bool, error) {
+	after, err := s.player.past.After(c.at, given, s.player.shown(&world{now: int(r.now)}, c))
+	if err != nil || after.Reads || len(after.Notices) > 0 {
 		return false, err
 	}
-	for _, old := range c.at.waits {
-		if now := after.wait(old.Task); old.Task != task && (now == nil || now.Seq != old.Seq) {
+	for _, old := range c.at.Waits {
+		if old.Task != task && !after.Awaits(&old) {
 			return false, nil
 		}
 	}
-	now := after.wait(task)
+	now := after.Wait(task)
 	if in.awake {
 		return now == nil || now.Kind == process.Request || now.Kind == process.Sleep, nil
 	}

@@ -14,7 +14,9 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/sim/programs"
+	"github.com/locklab/locklab/internal/programs"
+	"github.com/locklab/locklab/internal/sim/past"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 )
 
 var (
@@ -55,7 +57,7 @@ func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 }
 
 // requireSuspected: all that the checker sees has looked wrong, but for what only a fresh client shows, and what this search does not look for.
-func requireSuspected(t *testing.T, verdict checker.Verdict, suspects Suspicions, path string, words ...any) {
+func requireSuspected(t *testing.T, verdict checker.Verdict, suspects suspicion.Set, path string, words ...any) {
 	t.Helper()
 	for _, name := range verdict.Names() {
 		if name != checker.StuckLock && name != checker.DeadGrant {
@@ -65,14 +67,14 @@ func requireSuspected(t *testing.T, verdict checker.Verdict, suspects Suspicions
 }
 
 // wander makes choices by chance, and says what the checker and the search see in the history.
-func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, Suspicions) {
+func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, suspicion.Set) {
 	t.Helper()
 	const longest = 150
-	s := newSpace(config, absolute, true, true)
+	s := newSpace(config, past.Known{Clocks: past.Absolute, Limits: true, Lives: true})
 	defer s.Close()
 	at, err := s.Begin()
 	require.NoError(t, err)
-	var suspects Suspicions
+	var suspects suspicion.Set
 	var path []Choice
 	for range longest {
 		choices := s.Choices(nil, &at)

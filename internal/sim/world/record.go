@@ -9,6 +9,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sim/past"
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/service"
 	"github.com/locklab/locklab/internal/sim/trace"
@@ -25,19 +26,11 @@ type Record struct {
 
 // Record makes choices again, and records them. A trial is one in which a fresh client tries at the end: seldom, if that shows that the lock is stuck.
 func (s *Space) Record(path []Choice, trial bool) (*Record, error) {
-	record, err := s.recordAt(path, trial, s.player.seldom())
+	record, err := s.player.record(path, trial, seldom(s.Lease))
 	if err != nil || !trial || slices.Contains(record.Trace.Verdict.Names(), checker.StuckLock) {
 		return record, err
 	}
-	return s.recordAt(path, trial, s.player.often())
-}
-
-func (s *Space) recordAt(path []Choice, trial bool, pace pace) (*Record, error) {
-	record, err := s.player.record(path, trial, pace)
-	if err == nil {
-		record.Trace.Verdict = checker.Judge(record.Trace.Events, checker.Options{})
-	}
-	return record, err
+	return s.player.record(path, trial, often(s.Grid))
 }
 
 // recorder records a sequence of choices while it is made again. A nil one records nothing.
@@ -60,7 +53,7 @@ const asked = time.Microsecond
 
 func (p *player) record(path []Choice, trial bool, pace pace) (*Record, error) {
 	r := &recorder{player: p, now: trace.Start, ids: map[operationOf]int64{}, trial: -1, trace: &trace.Trace{
-		Lock: p.Lock.Name, Clients: p.Clients, Servers: p.Servers, Lease: p.Lease, Skew: p.Skew, ClockRate: p.ClockRate, Began: epoch,
+		Lock: p.Lock.Name, Clients: p.Clients, Servers: p.Servers, Lease: p.Lease, Skew: p.Skew, ClockRate: p.ClockRate, Began: past.Epoch,
 	}}
 	p.recorder = r
 	defer func() { p.recorder = nil }()
@@ -93,30 +86,31 @@ func (p *player) record(path []Choice, trial bool, pace pace) (*Record, error) {
 		if _, err := p.stuck(w, pace); err != nil {
 			return nil, err
 		}
-	} else if r.trace.Ending, err = p.ending(w); err != nil {
+	} else if r.trace.Ending, err = r.ending(w); err != nil {
 		return nil, err
 	}
 	if ended {
-		r.event(history.Event{Kind: history.KindFinal, Lock: r.player.key, Detail: &history.Detail{Value: w.resource.counter()}})
+		r.event(history.Event{Kind: history.KindFinal, Lock: r.player.service.key, Detail: &history.Detail{Value: w.resource.counter()}})
 	}
 	r.event(history.Event{Kind: history.KindEnd, Detail: &history.Detail{Text: history.EndedComplete}})
+	r.trace.Verdict = checker.Judge(r.trace.Events, checker.Options{})
 	return record, nil
 }
 
 // ending says of which clients the operation under way would end with the reply that is on its way to them.
-func (p *player) ending(w *world) ([]bool, error) {
+func (r *recorder) ending(w *world) ([]bool, error) {
 	ending := make([]bool, len(w.clients))
 	for i := range w.clients {
 		c := &w.clients[i]
-		if c.phase == crashed || !c.at.busy || c.answer(c.at.main) < 0 {
+		if c.phase == crashed || !c.at.Busy || c.answer(c.at.Main) < 0 {
 			continue
 		}
-		in := input{kind: reply, task: c.at.main, replies: c.answers[c.answer(c.at.main)].replies}
-		after, err := p.locals.after(c.at, in, p.shown(w, c))
+		in := past.Input{Kind: past.Reply, Task: c.at.Main, Replies: c.answers[c.answer(c.at.Main)].replies}
+		after, err := r.player.past.After(c.at, in, r.player.shown(w, c))
 		if err != nil {
 			return nil, err
 		}
-		ending[i] = !after.busy
+		ending[i] = !after.Busy
 	}
 	return ending, nil
 }
@@ -145,13 +139,22 @@ func (r *recorder) complete(w *world, from int) {
 	for i := from; i < len(r.trace.Steps); i++ {
 		after := &r.trace.Steps[i].After
 		for _, v := range w.servers {
-			after.Keys = append(after.Keys, r.player.lockAt(v.model))
+			after.Keys = append(after.Keys, r.lockAt(v.model))
 		}
 		for k := range r.player.Clients {
 			after.Holds = append(after.Holds, w.clients[k].active())
 		}
 		after.Counter = w.resource.counter()
 	}
+}
+
+// lockAt is what a server has of the lock, as histories have it.
+func (r *recorder) lockAt(m model) history.State {
+	if !r.player.sessions {
+		return m.State(r.player.service.key)
+	}
+	lock, _ := asKeeper(m).head()
+	return lock
 }
 
 // opens records a client that opens the lock.
@@ -165,7 +168,16 @@ func (r *recorder) opens(i int) {
 			d.Need = d.Servers
 		}
 	}
-	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: r.player.key, Detail: d})
+	r.event(history.Event{Kind: history.KindOpen, Client: trace.ClientName(i), Lock: r.player.service.key, Detail: d})
+}
+
+// tries records the client that tries when the others have ended.
+func (r *recorder) tries(fresh int) {
+	if r != nil {
+		r.trial = fresh
+		r.trace.Clients++
+		r.opens(fresh)
+	}
 }
 
 // choice records what nothing else does: time, faults, what a client is given, and the end of a pause.
@@ -178,14 +190,18 @@ func (r *recorder) choice(w *world, o Choice) {
 	case strikes:
 		r.strikes(&w.clients[i], o)
 	case strikesServer:
-		r.fault(trace.Step{Fault: r.player.kinds[o.fault], Client: -1, Server: i, Lost: r.lost(o)})
+		step := trace.Step{Fault: r.player.budget.kinds[o.fault], Client: -1, Server: i}
+		if step.Fault == faults.FailOver {
+			step.Lost = task + 1
+		}
+		r.fault(step)
 		return
 	case arrives, vanishes:
 		return
 	case takes:
 		c := &w.clients[i]
-		step := trace.Step{Kind: trace.Reply, Client: i, Beside: !c.operates(task)}
-		if at := c.messageFor(c.at.wait(task)); at >= 0 {
+		step := trace.Step{Kind: trace.Reply, Client: i, Beside: !c.at.Operates(task)}
+		if at := c.messageFor(c.at.Wait(task)); at >= 0 {
 			step.Reply = c.inbox[at].text
 		} else {
 			replies := c.answers[c.answer(task)].replies
@@ -197,10 +213,10 @@ func (r *recorder) choice(w *world, o Choice) {
 	case breaks:
 		r.unanswered(&w.clients[i], o, trace.Break)
 	case notices:
-		r.note(trace.Step{Kind: trace.Expire, Client: i, Server: w.clients[i].at.wait(task).Server})
+		r.note(trace.Step{Kind: trace.Expire, Client: i, Server: w.clients[i].at.Wait(task).Server})
 	case wakes:
-		if c := &w.clients[i]; c.at.wait(task).Kind != process.Contact { // that a session has ended is on record
-			r.note(trace.Step{Kind: trace.Wake, Client: i, Beside: !c.operates(task)})
+		if c := &w.clients[i]; c.at.Wait(task).Kind != process.Contact { // that a session has ended is on record
+			r.note(trace.Step{Kind: trace.Wake, Client: i, Beside: !c.at.Operates(task)})
 		}
 	case heals:
 		r.heals(i)
@@ -212,9 +228,6 @@ func (r *recorder) choice(w *world, o Choice) {
 		}})
 	}
 }
-
-// operates says whether a task carries out the client's operation.
-func (c *client) operates(task int) bool { return c.at.busy && task == c.at.main }
 
 // passes records the faults that it takes for time to pass, and that it will.
 func (r *recorder) passes(o Choice) {
@@ -231,11 +244,11 @@ func (r *recorder) passes(o Choice) {
 
 // strikes records a fault of a client or its message.
 func (r *recorder) strikes(c *client, o Choice) {
-	step := trace.Step{Fault: r.player.kinds[o.fault], Client: int(o.client), Server: -1}
+	step := trace.Step{Fault: r.player.budget.kinds[o.fault], Client: int(o.client), Server: -1}
 	switch step.Fault {
 	case faults.ReplyLost, faults.LateRequest, faults.Duplicate:
-		wait := c.at.wait(int(o.task))
-		step.Server, step.Waits, step.Beside = wait.Server, o.unseen, !c.operates(int(o.task))
+		wait := c.at.Wait(int(o.task))
+		step.Server, step.Waits, step.Beside = wait.Server, o.unseen, !c.at.Operates(int(o.task))
 		if step.Fault == faults.LateRequest {
 			step.Request = wait.Commands
 		}
@@ -246,18 +259,10 @@ func (r *recorder) strikes(c *client, o Choice) {
 	}
 }
 
-// lost is how many writes a fail-over loses; 0: the choice is none.
-func (r *recorder) lost(o Choice) int {
-	if r.player.kinds[o.fault] == faults.FailOver {
-		return int(o.task) + 1
-	}
-	return 0
-}
-
 // unanswered records that a task goes on without a reply.
 func (r *recorder) unanswered(c *client, o Choice, kind trace.Kind) {
-	wait := c.at.wait(int(o.task))
-	step := trace.Step{Kind: kind, Client: int(o.client), Server: wait.Server, Beside: !c.operates(wait.Task)}
+	wait := c.at.Wait(int(o.task))
+	step := trace.Step{Kind: kind, Client: int(o.client), Server: wait.Server, Beside: !c.at.Operates(wait.Task)}
 	if c.answer(wait.Task) < 0 {
 		step.Request = wait.Commands
 	}
@@ -290,12 +295,12 @@ func (r *recorder) called(w *world, i int, op history.Op) {
 		r.ids[operationOf{i, c.ops}] = r.open[i] // one acquire with many tries
 		return
 	}
-	r.open[i], r.ops[i], r.kept[i] = int64(len(r.ids)+1), op, c.at.kept
+	r.open[i], r.ops[i], r.kept[i] = int64(len(r.ids)+1), op, c.at.Kept
 	r.ids[operationOf{i, c.ops}] = r.open[i]
-	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: r.player.key, Op: op, ID: r.open[i]}
+	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: r.player.service.key, Op: op, ID: r.open[i]}
 	switch {
 	case i == r.trial:
-		e.Detail = &history.Detail{Bound: duration(r.player.trialLength())}
+		e.Detail = &history.Detail{Bound: duration(trialLength(r.player.Lease))}
 	case r.player.Queue && op == history.OpAcquire:
 		e.Detail = &history.Detail{Bound: longWait}
 	case op == history.OpRelease:
@@ -314,13 +319,16 @@ func (r *recorder) returned(w *world, i int, op history.Op, a history.Answer) {
 		return
 	}
 	r.closes(i, op, a)
-	if kept := w.clients[i].at.kept; kept == "" || kept != r.kept[i] {
+	if kept := w.clients[i].at.Kept; kept == "" || kept != r.kept[i] {
 		r.trace.Learned = append(r.trace.Learned, r.trace.Steps[len(r.trace.Steps)-1].ID)
 	}
 }
 
 func (r *recorder) closes(i int, op history.Op, a history.Answer) {
-	e := history.Event{Kind: history.KindReturn, Client: trace.ClientName(i), Lock: r.player.key, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
+	if r == nil {
+		return
+	}
+	e := history.Event{Kind: history.KindReturn, Client: trace.ClientName(i), Lock: r.player.service.key, Op: op, ID: r.open[i], Outcome: a.Outcome, Fence: a.Fence}
 	if a.Limited && a.Outcome == history.OK {
 		e.Valid = history.Declared(a.Valid)
 	}
@@ -334,9 +342,9 @@ func (r *recorder) notice(i int, n process.Notice) {
 	if r == nil {
 		return
 	}
-	e, text := history.Event{Kind: history.KindLost, Client: trace.ClientName(i), Lock: r.player.key, Detail: &history.Detail{Why: n.Why}}, "lost: "+n.Why
+	e, text := history.Event{Kind: history.KindLost, Client: trace.ClientName(i), Lock: r.player.service.key, Detail: &history.Detail{Why: n.Why}}, "lost: "+n.Why
 	if n.Kind == process.Renewed {
-		e = history.Event{Kind: history.KindValid, Client: trace.ClientName(i), Lock: r.player.key, Valid: history.Declared(n.Valid)}
+		e = history.Event{Kind: history.KindValid, Client: trace.ClientName(i), Lock: r.player.service.key, Valid: history.Declared(n.Valid)}
 		text = "renewed for " + n.Valid.String()
 	}
 	r.event(e)
@@ -366,7 +374,7 @@ func (r *recorder) served(i int, m message, change history.Change, replies []ser
 	if unheard {
 		step.Kind = trace.Arrive
 	}
-	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(i), Lock: r.player.key, Detail: &history.Detail{Command: c}}
+	e := history.Event{Kind: history.KindCommand, Client: trace.ClientName(i), Lock: r.player.service.key, Detail: &history.Detail{Command: c}}
 	if m.op != history.OpNone {
 		e.ID, e.Op = r.idOf(i, m), m.op
 		step.ID, step.Op = e.ID, e.Op

@@ -11,12 +11,12 @@ func (m *monitor) released(w *world, i int, outcome history.Outcome) {
 		m.turn = over
 	}
 	own := m.rightful(i)
-	if m.tally.released(i, outcome) && l.changed && own {
-		m.suspects.add(checker.Unreleasable)
+	if m.tally.Released(i, outcome) && l.changed && own {
+		m.suspects.Add(checker.Unreleasable)
 	}
 	if own && !l.inner && (l.rightful || l.changed) && outcome != history.Unknown {
 		if m.left = true; l.looked && outcome == history.No {
-			m.suspects.add(checker.Unreleasable)
+			m.suspects.Add(checker.Unreleasable)
 		}
 	}
 	if outcome == history.No {
@@ -32,7 +32,7 @@ func (m *monitor) released(w *world, i int, outcome history.Outcome) {
 func (m *monitor) denied(w *world, i int, own bool) {
 	l := &m.clients[i]
 	if own && l.rightful && !l.changed || l.removed {
-		m.suspects.add(checker.FalseAlarm)
+		m.suspects.Add(checker.FalseAlarm)
 	}
 	if l.inner {
 		m.ends(i)
@@ -52,6 +52,6 @@ func (c *client) late(lease int) bool {
 func (m *monitor) hangs() {
 	if !m.hung {
 		m.hung = true
-		m.suspects.add(checker.HungOperation)
+		m.suspects.Add(checker.HungOperation)
 	}
 }

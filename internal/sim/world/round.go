@@ -1,7 +1,10 @@
 package world
 
 import (
+	"slices"
+
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/process"
 )
 
@@ -30,7 +33,7 @@ type counts struct {
 // next is the operation that a client calls next; none: it has nothing to call.
 func (p *player) next(c *client) history.Op {
 	switch {
-	case c.at.busy:
+	case c.at.Busy:
 		return history.OpNone
 	case c.phase == waiting, c.phase == holding && c.active() && c.count.again < p.Reenter:
 		return history.OpAcquire
@@ -85,3 +88,6 @@ func (p *player) returned(c *client, n process.Notice, inner bool) {
 		}
 	}
 }
+
+// reenters says whether a holder of the lock can acquire it again.
+func (w *world) reenters() bool { return slices.Contains(w.config.Lock.Promises, impls.Reentrance) }

@@ -41,9 +41,8 @@ func (v server) passes(d int) server {
 	return v
 }
 
-// passServers lets time pass for clients and servers that do not know of each other.
-func (p *player) passServers(w *world, o Choice) {
-	p.recorder.elapse(int(o.time))
+// passes lets time pass for clients and servers that do not know of each other.
+func (w *world) passes(o Choice) {
 	for i := range w.clients {
 		w.clients[i].passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
 	}
@@ -53,18 +52,11 @@ func (p *player) passServers(w *world, o Choice) {
 	w.monitor().passes(int(o.time), o.paused)
 }
 
-func (v *server) appendTo(b []byte) []byte {
-	b = v.model.AppendState(b)
+// appendTo appends all of a server, of whose models it appends that.
+func (v *server) appendTo(b []byte, of func(model, []byte) []byte) []byte {
+	b = of(v.model, b)
 	for _, behind := range v.behind {
-		b = behind.AppendState(append(b, "|behind"...))
-	}
-	return b
-}
-
-func (v *server) appendUnder(o *order, b []byte) []byte {
-	b = v.model.AppendUnder(o, b)
-	for _, behind := range v.behind {
-		b = behind.AppendUnder(o, append(b, "|behind"...))
+		b = of(behind, append(b, "|behind"...))
 	}
 	return b
 }

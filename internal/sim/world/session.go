@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/locklab/locklab/internal/sim/past"
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/zookeeper"
 )
@@ -81,7 +82,7 @@ func (c *client) isApart(wait *process.Wait) bool {
 
 // mayBeCutOff says whether a partition makes a difference.
 func (p *player) mayBeCutOff(c *client) bool {
-	return p.sessions && !c.session.cut && (c.phase != waiting || !c.at.idle())
+	return p.sessions && !c.session.cut && (c.phase != waiting || !c.at.Idle())
 }
 
 // isBehind says whether a request cannot be carried out yet: the session is over and there is no other, or one of its client's is on its way
@@ -90,47 +91,22 @@ func (c *client) isBehind(wait *process.Wait) bool {
 	return asksKeeper(wait.Server) && (c.session.over || slices.ContainsFunc(c.travel, func(m message) bool { return m.soon && asksKeeper(m.server) }))
 }
 
-// watched is the path of the node that a task watches; see host.follow.
-func watched(wait *process.Wait) string { return wait.Commands[0][1] }
-
-// follow takes down which nodes are watched, and what a task waits for that waits for the change of one.
-func (h *host) follow(waits []process.Wait) {
-	for i := range waits {
-		switch w := &waits[i]; {
-		case w.Number == 0:
-		case w.Kind == process.Request:
-			h.watches[w.Number] = w.Commands[0][1]
-		case w.Kind == process.Message:
-			w.Commands = [][]string{{"WATCH", h.watches[w.Number]}}
-		}
-	}
-}
-
-// listensOn says whether a client waits for the same as at a moment before, and has reported no more than for how long its lock is held.
-func (m *moment) listensOn(before *moment) bool {
-	same := func(a, b process.Wait) bool {
-		return a.Task == b.Task && a.Kind == b.Kind && a.Number == b.Number && (a.Kind == process.Contact || a.Seq == b.Seq)
-	}
-	more := func(n process.Notice) bool { return n.Kind != process.Renewed }
-	return m.busy == before.busy && m.tokens == before.tokens && slices.EqualFunc(m.waits, before.waits, same) && !slices.ContainsFunc(m.notices, more)
-}
-
-// listen takes in which tasks of a client have begun to wait for an event. It may have come already.
-func (p *player) listen(w *world, i int, before *moment) {
+// listen notes which tasks of a client have begun to wait for an event. It may have come already.
+func (p *player) listen(w *world, i int, before *past.Moment) {
 	c := &w.clients[i]
 	s := &c.session
 	fresh := func(task int) bool {
-		was, is := before.wait(task), c.at.wait(task)
-		return was == nil || is == nil || was.Seq != is.Seq
+		wait := c.at.Wait(task)
+		return wait == nil || !before.Awaits(wait)
 	}
 	s.come, s.unheard, s.gone = slices.DeleteFunc(s.come, fresh), slices.DeleteFunc(s.unheard, fresh), slices.DeleteFunc(s.gone, fresh)
-	for k := range c.at.waits {
-		wait := &c.at.waits[k]
+	for k := range c.at.Waits {
+		wait := &c.at.Waits[k]
 		switch {
 		case !fresh(wait.Task):
 		case wait.Kind == process.Contact && wait.Number != s.life:
 			s.come = append(s.come, wait.Task)
-		case wait.Kind != process.Message || s.over || asKeeper(w.at(0).model).keeper.Watches(sessionConn(i), watched(wait)):
+		case wait.Kind != process.Message || s.over || asKeeper(w.at(0).model).keeper.Watches(sessionConn(i), past.Watched(wait)):
 		case s.cut:
 			s.unheard = append(s.unheard, wait.Task)
 		default:
@@ -153,8 +129,8 @@ func (w *world) deliver(i int, events []watchEvent) {
 		if s.cut {
 			list = &s.unheard
 		}
-		for k := range at.waits {
-			if wait := &at.waits[k]; wait.Kind == process.Message && watched(wait) == e.path && !slices.Contains(*list, wait.Task) {
+		for k := range at.Waits {
+			if wait := &at.Waits[k]; wait.Kind == process.Message && past.Watched(wait) == e.path && !slices.Contains(*list, wait.Task) {
 				*list = append(*list, wait.Task)
 			}
 		}
@@ -187,11 +163,11 @@ func (p *player) makeOfSession(w *world, o Choice) (done bool, err error) {
 		c.stepped(o)
 		return true, p.contact(w, i)
 	case serves:
-		if s.silence > 0 && asksKeeper(c.at.wait(task).Server) {
+		if s.silence > 0 && asksKeeper(c.at.Wait(task).Server) {
 			return false, p.contact(w, i)
 		}
 	case breaks:
-		if c.isCutOff(c.at.wait(task)) && c.answer(task) < 0 && !c.isBroken(task) {
+		if c.isCutOff(c.at.Wait(task)) && c.answer(task) < 0 && !c.isBroken(task) {
 			c.depart(task, false) // it may still arrive when the partition ends
 		}
 	case wakes:
@@ -199,9 +175,9 @@ func (p *player) makeOfSession(w *world, o Choice) (done bool, err error) {
 			return false, nil
 		}
 		c.stepped(o)
-		in := input{kind: wake, task: task}
-		if s.come = without(s.come, task); c.at.wait(task).Kind == process.Contact {
-			in.kind = lost
+		in := past.Input{Kind: past.Wake, Task: task}
+		if s.come = without(s.come, task); c.at.Wait(task).Kind == process.Contact {
+			in.Kind = past.Lost
 		}
 		return true, p.give(w, i, in)
 	}
@@ -224,7 +200,7 @@ func (p *player) contact(w *world, i int) error {
 	}
 	p.recorder.renewed(i)
 	s.life++
-	for _, wait := range c.at.waits {
+	for _, wait := range c.at.Waits {
 		if (wait.Kind == process.Contact || wait.Kind == process.Message) && !slices.Contains(s.come, wait.Task) {
 			s.come = append(s.come, wait.Task)
 		}
@@ -241,12 +217,12 @@ func (p *player) prolong(w *world, i int) error {
 		p.recorder.pinged(i, lock)
 		c.heard = 0
 	}
-	for _, wait := range slices.Clone(c.at.waits) {
+	for _, wait := range slices.Clone(c.at.Waits) {
 		if wait.Kind != process.Contact || slices.Contains(c.session.come, wait.Task) {
 			continue
 		}
-		in := input{kind: wake, task: wait.Task}
-		notices, same, err := p.locals.listens(c.at, in, p.shown(w, c))
+		in := past.Input{Kind: past.Wake, Task: wait.Task}
+		notices, same, err := p.past.Listens(c.at, in, p.shown(w, c))
 		if !same && err == nil {
 			err = p.give(w, i, in)
 		}
@@ -260,19 +236,6 @@ func (p *player) prolong(w *world, i int) error {
 	return nil
 }
 
-// listens says what a client reports by contact, and whether nothing else comes of it, once more either.
-func (l *locals) listens(m *moment, contact input, shown reading) (notices []process.Notice, same bool, err error) {
-	after, err := l.after(m, contact, shown)
-	if err != nil || !after.listensOn(m) {
-		return nil, false, err
-	}
-	again, err := l.after(after, contact, shown)
-	if err != nil || again.outcome() != after.outcome() {
-		return nil, false, err
-	}
-	return after.notices, true, nil
-}
-
 // reconnect: the server refuses what comes by an earlier connection of a client.
 func (c *client) reconnect() {
 	c.travel = slices.DeleteFunc(c.travel, func(m message) bool { return !m.soon && asksKeeper(m.server) })
@@ -281,8 +244,8 @@ func (c *client) reconnect() {
 // cutOff begins a partition. What the client had sent waits on the wire.
 func (c *client) cutOff() {
 	c.session.cut = true
-	for k := range c.at.waits {
-		if wait := &c.at.waits[k]; c.isCutOff(wait) && !slices.Contains(c.torn, wait.Task) {
+	for k := range c.at.Waits {
+		if wait := &c.at.Waits[k]; c.isCutOff(wait) && !slices.Contains(c.torn, wait.Task) {
 			c.torn = append(c.torn, wait.Task)
 		}
 	}
@@ -309,7 +272,7 @@ func (c *client) end() {
 	if c.phase == crashed {
 		return
 	}
-	for _, wait := range c.at.waits {
+	for _, wait := range c.at.Waits {
 		if wait.Kind != process.Request || !asksKeeper(wait.Server) {
 			continue
 		}
@@ -365,7 +328,7 @@ func (p *player) passSessions(w *world, o Choice) error {
 func (w *world) tells(spared func(int) bool) bool {
 	for i := range w.clients {
 		c := &w.clients[i]
-		if spared(i) && c.on && c.ends != never && slices.ContainsFunc(c.at.waits, func(wait process.Wait) bool { return wait.Kind == process.Contact }) {
+		if spared(i) && c.on && c.ends != never && slices.ContainsFunc(c.at.Waits, func(wait process.Wait) bool { return wait.Kind == process.Contact }) {
 			return true
 		}
 	}

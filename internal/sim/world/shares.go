@@ -5,6 +5,7 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sim/suspicion"
 )
 
 // A lock on several servers is its client's who has it on as many as it needs. What a command on one of them does to the lock as a whole, the checker
@@ -44,7 +45,7 @@ func newShares(config *Config) (s shares) {
 }
 
 func (v *stake) live(on bool) bool {
-	return v.ends > 0 && !v.over && (v.standing == granted && (v.dead || on) || v.standing == pending && !v.dead)
+	return v.ends > 0 && !v.over && v.standing.counts(v.dead, on)
 }
 
 // ghosts says whether another client than this one has a part without having been told that it has the lock.
@@ -88,7 +89,7 @@ func (s *shares) rightful(i int) bool {
 	return v.standing == granted && v.ends > 0 && s.has(i) >= s.need
 }
 
-// settle takes in how an acquire has ended.
+// settle notes how an acquire has ended.
 func (s *shares) settle(i int, end standing) {
 	if v := &s.stakes[i]; s.need > 0 && v.standing == pending {
 		if v.standing = end; end == refused {
@@ -129,7 +130,7 @@ func (s *shares) doubt(server int) {
 	}
 }
 
-// gains takes in that a command has left a part that is its client's.
+// gains notes that a command has left a part that is its client's.
 func (s *shares) gains(w *world, i int, mine claim) {
 	v := &s.stakes[i]
 	if mine.standing == refused {
@@ -144,7 +145,7 @@ func (s *shares) gains(w *world, i int, mine claim) {
 	}
 }
 
-// commandedOnOne takes in a command to one server of several.
+// commandedOnOne handles a command to one server of several.
 func (m *monitor) commandedOnOne(w *world, i int, q message, change history.Change) {
 	s, effect := &m.shares, change.Effect(0)
 	part := &s.owners[q.server]
@@ -186,11 +187,11 @@ func (m *monitor) flagOnOne(i, other int, effect history.Effect, mine claim, the
 	replaces := effect == history.EffectReplaced || effect == history.EffectUnclear
 	for at, harm := range [...]bool{replaces, effect == history.EffectRemoved, effect == history.EffectProlonged} { // in the order of harms
 		if harm && theirs {
-			m.charge(at, on)
+			m.charges.Charge(suspicion.Harm(at), on, &m.suspects)
 		}
 	}
 	if mine.standing == pending && (replaces || effect == history.EffectCreated) {
-		m.charge(len(harms)-1, on|1<<i) // it is an early grant
+		m.charges.Charge(suspicion.EarlyGrant, on|1<<i, &m.suspects)
 	}
 }
 
@@ -222,7 +223,7 @@ func (m *monitor) keptOnOne(i, of int) {
 	}
 }
 
-// freedOnOne takes in a command of a client's release.
+// freedOnOne handles a command of a client's release.
 func (m *monitor) freedOnOne(i, server int, effect history.Effect, of int) {
 	l := &m.clients[i]
 	l.looked = true

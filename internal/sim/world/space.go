@@ -1,23 +1,22 @@
-// Package world is the model that a search goes through: what clients of a lock, its servers and time may do next, and what comes of it. A
-// state is a row of parts: clients, servers, and what suspicions need to know. A client is all that it was given since its lock declared what
-// it keeps (impls.Stateful); nothing else is concluded about what a lock remembers. A step is made once for all states that are alike in what
-// it reads. No order of steps is left out but that of private ones, refused tries are repeated whether anything has changed or not, and a lock
-// that reads clocks meets a grid of times. Clients count as one only if the lock's card says that tokens are compared for equality alone. Config.Without switches
-// these reductions off.
+// Package world models what clients of a lock, its servers and time may do next, and what results. A state is a row of parts: the clients, the
+// servers, and what suspicions need to know. A step is computed once for all states that are alike in what it reads.
 //
-// It owns states and choices, and plain definitions of what looks wrong. Whether it is, the checker says of the whole history. It must not
-// know in which order states are searched.
+// Partial-order reduction is for private steps only (see Privately). Symmetry reduction is for locks whose card says that tokens are compared
+// for equality alone. A refused try is repeated whether anything has changed or not, and a lock that reads clocks meets a grid of times.
+// Config.Without switches the reductions off.
+//
+// It owns states, choices, and definitions of what looks wrong; the checker judges the whole history. It must not know in which order states
+// are searched, nor how a lock's code runs: internal/sim/past knows what a client does after what it was given.
 package world
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sim/past"
 	"github.com/locklab/locklab/internal/sim/redis"
 )
 
@@ -79,20 +78,29 @@ type Space struct {
 // player makes choices in a world.
 type player struct {
 	Config
-	kinds      []faults.Kind // that may strike
-	locals     locals
-	fresh      struct{ lock, resource model } // that no server is: those at the beginning are copies
-	sessions   bool                           // the lock is on a ZooKeeper
-	key        string                         // the lock's
-	hashes     bool                           // the lock names scripts by their hashes, so it matters which ones a server has
-	subscribes bool                           // it subscribes to channels, so there may be messages
-	lives      bool                           // it asks how long keys live
-	lifeAsked  map[string]bool                // which commands, or scripts, ask how long keys live
-	met        error                          // by a request, which ends the search
-	endless    bool                           // a fresh client's try did not end
-	seen       seen
-	recorder   *recorder // nil, unless a sequence is made again for its history
+	budget   budget
+	past     *past.Moments
+	sessions bool // the lock is on a ZooKeeper
+	service  served
+	seen     seen
+	recorder *recorder // nil, unless a sequence is made again for its history
 }
+
+// served is what a lock is served by, and what is known of its requests.
+type served struct {
+	lock, resource model           // that no server is: those at the beginning are copies
+	key            string          // the lock's
+	hashes         bool            // the lock names scripts by their hashes, so it matters which ones a server has
+	subscribes     bool            // it subscribes to channels, so there may be messages
+	lifeAsked      map[string]bool // which commands, or scripts, ask how long keys live
+	met            error           // by a request, which ends the search
+}
+
+// The keys of the lock on a Redis, and of the resource.
+const (
+	lockKey    = "k"
+	counterKey = "k:counter"
+)
 
 // New makes a space of which nothing is known. It is to be closed.
 func New(config Config) (*Space, error) {
@@ -100,61 +108,39 @@ func New(config Config) (*Space, error) {
 		return nil, fmt.Errorf("%d clients and %d servers: a state has room for %d and %d", config.Clients, config.Servers, MostClients, MostServers)
 	}
 	config.Servers = max(config.Servers, 1)
-	if config.Queue {
-		config.Lock.New = untilHeld(config.Lock.New)
-	}
-	return newSpace(config, unread, false, false), nil
+	return newSpace(config, past.Known{}), nil
 }
 
-func newSpace(config Config, clocks clocks, limits, lives bool) *Space {
-	s := &Space{Config: config, player: player{Config: config, lives: lives, lifeAsked: map[string]bool{}}, parts: newParts(config), interest: interestIn(&config)}
-	s.player.fresh.lock, s.player.fresh.resource, s.player.key = onRedis(redis.New()), onRedis(redis.New()), lockKey
-	if s.player.sessions = config.Lock.Needs == impls.OneZooKeeper; s.player.sessions {
-		s.player.fresh.lock, s.player.key = newKeeper(config.Clients+1, config.Lease), lockNode
-	}
-	s.player.locals = locals{
-		spec: config.Lock, opts: impls.Options{Key: s.player.key, Lease: config.Lease}, servers: config.Servers, sessions: s.player.sessions, sites: config.Sites, clocks: clocks, limits: limits, undeclared: config.Without.Undeclared,
-		starts: map[int]*moment{}, rests: map[string]*moment{},
-	}
-	for kind, n := range config.Budget {
-		if n > 0 {
-			s.player.kinds = append(s.player.kinds, kind)
-		}
-	}
-	slices.Sort(s.player.kinds)
+func newSpace(config Config, known past.Known) *Space {
+	s := &Space{Config: config, player: newPlayer(config), parts: newParts(config), interest: interestIn(&config)}
+	options := impls.Options{Key: s.player.service.key, Lease: config.Lease}
+	s.player.past = past.New(past.Config{
+		Lock: config.Lock, Options: options, Counter: counterKey, Servers: config.Servers, Queue: config.Queue, Undeclared: config.Without.Undeclared, Sites: config.Sites,
+	}, known)
 	return s
+}
+
+func newPlayer(config Config) player {
+	p := player{Config: config, budget: newBudget(config), sessions: config.Lock.Needs == impls.OneZooKeeper}
+	p.service.lifeAsked, p.service.resource = map[string]bool{}, onRedis(redis.New())
+	if p.service.lock, p.service.key = onRedis(redis.New()), lockKey; p.sessions {
+		p.service.lock, p.service.key = newKeeper(config.Clients+1, config.Lease), lockNode
+	}
+	return p
 }
 
 // Again is the space to begin again with after an error that says that more has to be known of the lock; nil: the error says something else.
 func (s *Space) Again(err error) *Space {
-	clocks, limits, lives := s.player.locals.clocks, s.player.locals.limits, s.player.lives
-	switch {
-	case errors.Is(err, errLimits):
-		limits = true
-	case errors.Is(err, errLives):
-		lives = true
-	case errors.Is(err, errReads) && s.player.differ():
-		clocks = differences
-	case errors.Is(err, errReads), errors.Is(err, errAbsolute):
-		clocks = absolute
-	default:
+	right := s.ClockRate == 0 && !s.Without.Dated && !s.player.budget.hasAny(ofClocks[:]) // then only differences between what clocks show may matter
+	known, more := s.player.past.Learn(err, right)
+	if !more {
 		return nil
 	}
-	return newSpace(s.Config, clocks, limits, lives)
+	return newSpace(s.Config, known)
 }
 
 // Close ends the processes of clients.
-func (s *Space) Close() { s.player.locals.close() }
-
-// Runs is how often the lock's code was run from its beginning, and Clocks says whether it reads clocks.
-func (s *Space) Runs() int { return s.player.locals.count }
-
-func (s *Space) Clocks() bool { return s.player.locals.clocks != unread }
-
-// differ says whether the clocks of clients are right, so that only differences between what they show may matter.
-func (p *player) differ() bool {
-	return p.ClockRate == 0 && !p.Without.Dated && !slices.ContainsFunc(ofClocks[:], func(k faults.Kind) bool { return p.place(k) >= 0 })
-}
+func (s *Space) Close() { s.player.past.Close() }
 
 // Begin is the state in which no client has done anything.
 func (s *Space) Begin() (State, error) {
@@ -166,12 +152,12 @@ func (s *Space) Begin() (State, error) {
 }
 
 // Spent is how many faults have struck.
-func (s *Space) Spent(r *State) int { return s.parts.strucks.list[r.struck].all }
+func (s *Space) Spent(r *State) int { return s.parts.struck(r).all }
 
 // Ended says whether no client will do anything any more unless time passes.
 func (s *Space) Ended(r *State) bool {
 	for i := range s.Clients {
-		if !s.parts.clients.list[r.clients[i]].over {
+		if !s.parts.client(r, i).over {
 			return false
 		}
 	}

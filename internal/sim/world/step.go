@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/past"
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/redis"
 	"github.com/locklab/locklab/internal/sim/service"
@@ -27,7 +27,7 @@ func (p *player) make(w *world, o Choice) error {
 		r.choice(w, o)
 		defer r.complete(w, from)
 	}
-	return cmp.Or(p.apply(w, o), p.met)
+	return cmp.Or(p.apply(w, o), p.service.met)
 }
 
 func (p *player) apply(w *world, o Choice) error {
@@ -65,11 +65,11 @@ func (p *player) apply(w *world, o Choice) error {
 			op = history.OpRelease
 		}
 		p.calls(w, i, op)
-		return p.give(w, i, input{kind: call, op: op})
+		return p.give(w, i, past.Input{Kind: past.Call, Op: op})
 	case breaks:
 		c.drop(task)
 		c.torn = without(c.torn, task)
-		return p.give(w, i, input{kind: lost, task: task})
+		return p.give(w, i, past.Input{Kind: past.Lost, Task: task})
 	case serves:
 		c.torn = without(c.torn, task) // it goes by a new connection
 		replies := p.serve(w, i, c.message(task), false)
@@ -78,14 +78,14 @@ func (p *player) apply(w *world, o Choice) error {
 	case takes:
 		return p.give(w, i, c.take(task))
 	case expires:
-		if c.at.wait(task).Kind == process.Request && c.answer(task) < 0 {
+		if c.at.Wait(task).Kind == process.Request && c.answer(task) < 0 {
 			c.depart(task, true)
 		}
 		c.drop(task)
 		c.torn = without(c.torn, task)
-		return p.give(w, i, input{kind: expired, task: task})
+		return p.give(w, i, past.Input{Kind: past.Expired, Task: task})
 	case wakes:
-		return p.give(w, i, input{kind: wake, task: task})
+		return p.give(w, i, past.Input{Kind: past.Wake, Task: task})
 	}
 	return nil
 }
@@ -93,16 +93,16 @@ func (p *player) apply(w *world, o Choice) error {
 // stepped: the client is not paused any more, nor in a long hold if it is its operation's step, or its user's.
 func (c *client) stepped(o Choice) {
 	c.paused = false
-	if o.kind == calls || c.at.busy && int(o.task) == c.at.main {
+	if o.kind == calls || c.at.Operates(int(o.task)) {
 		c.busy = false
 	}
 }
 
 // message is the request of a task.
 func (c *client) message(task int) message {
-	wait := c.at.wait(task)
+	wait := c.at.Wait(task)
 	m := message{conn: wait.Conn, server: wait.Server, commands: wait.Commands}
-	if c.at.busy && task == c.at.main {
+	if c.at.Operates(task) {
 		m.id = c.ops
 		m.op = map[phase]history.Op{acquiring: history.OpAcquire, working: history.OpWork, releasing: history.OpRelease}[c.phase]
 	}
@@ -120,20 +120,20 @@ func (c *client) drop(task int) {
 	c.answers = slices.DeleteFunc(c.answers, func(a answer) bool { return a.task == task })
 }
 
-// give hands a client an input, and takes in what comes of it.
-func (p *player) give(w *world, i int, in input) error {
+// give hands a client an input, and notes what comes of it.
+func (p *player) give(w *world, i int, in past.Input) error {
 	c := &w.clients[i]
 	before := c.at
-	after, err := p.locals.after(before, in, p.shown(w, c))
+	after, err := p.past.After(before, in, p.shown(w, c))
 	if err != nil {
 		return err
 	}
 	// What other tasks have given up arrives soon, unless it has been executed.
-	for _, old := range before.waits {
-		if old.Kind != process.Request || in.kind != call && old.Task == in.task {
+	for _, old := range before.Waits {
+		if old.Kind != process.Request || in.Kind != past.Call && old.Task == in.Task {
 			continue
 		}
-		if now := after.wait(old.Task); now == nil || now.Seq != old.Seq {
+		if !after.Awaits(&old) {
 			if c.answer(old.Task) < 0 && !slices.Contains(c.session.gone, old.Task) {
 				c.depart(old.Task, true)
 			}
@@ -141,7 +141,7 @@ func (p *player) give(w *world, i int, in input) error {
 			c.torn = without(c.torn, old.Task)
 		}
 	}
-	if c.at = after; after.reads {
+	if c.at = after; after.Reads {
 		c.ago.read, w.reads.clock = 0, true
 	}
 	if err := c.begin(before); err != nil {
@@ -150,37 +150,36 @@ func (p *player) give(w *world, i int, in input) error {
 	if p.sessions {
 		p.listen(w, i, before)
 	}
-	for _, n := range after.notices {
+	for _, n := range after.Notices {
 		p.receive(w, i, n)
 	}
-	if after.rest != nil && p.recorder == nil {
-		c.at = after.rest
+	if after.Rest != nil && p.recorder == nil {
+		c.at = after.Rest
 	}
 	return nil
 }
 
 // shown is what a client's clocks show.
-func (p *player) shown(w *world, c *client) reading {
+func (p *player) shown(w *world, c *client) past.Reading {
 	if p.sessions {
-		return reading{life: c.session.life, lasts: ms(p.Lease) - c.session.silence}
+		return past.Reading{Life: c.session.life, Lasts: p.Lease - duration(c.session.silence)}
 	}
-	if p.locals.clocks == differences {
-		return reading{clock: c.ago.read}
+	if p.past.Clocks == past.Differences {
+		return past.Reading{Clock: duration(c.ago.read)}
 	}
-	return reading{clock: c.shows(w.now), ahead: c.ahead}
+	return past.Reading{Clock: duration(c.shows(w.now)), Ahead: duration(c.ahead)}
 }
 
 // begin notes when new waits end.
-func (c *client) begin(before *moment) error {
+func (c *client) begin(before *past.Moment) error {
 	var list []due
-	for _, wait := range c.at.waits {
-		old := before.wait(wait.Task)
+	for _, wait := range c.at.Waits {
 		at := never
 		switch {
 		case isEvent(&wait) && wait.Timer == 0: // see session
 		case isEvent(&wait), !slices.Contains([]process.Kind{process.Sleep, process.Request, process.Join, process.Message}, wait.Kind):
 			return fmt.Errorf("%w: %d", errWait, wait.Kind)
-		case old != nil && old.Seq == wait.Seq:
+		case before.Awaits(&wait):
 			at = c.dueAt(wait.Task)
 		case wait.Kind == process.Sleep:
 			at = c.takes(wait.Length)
@@ -200,7 +199,7 @@ func (c *client) begin(before *moment) error {
 	return nil
 }
 
-// receive takes in what a lock reports.
+// receive notes what a lock reports.
 func (p *player) receive(w *world, i int, n process.Notice) {
 	c := &w.clients[i]
 	switch n.Kind {
@@ -253,12 +252,14 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	var replies []service.Reply
 	for _, command := range m.commands {
 		replies = append(replies, v.model.Do(connection(i, m.conn), command...))
-		p.hashes = p.hashes || namesScripts(command[0])
-		p.subscribes = p.subscribes || subscribes(command[0])
+		p.service.hashes = p.service.hashes || namesScripts(command[0])
+		p.service.subscribes = p.service.subscribes || subscribes(command[0])
 	}
 	p.meet(m, v.model.Unknown())
-	p.deliver(w, m.server)
-	if !p.hashes {
+	if p.service.subscribes {
+		w.publish(m.server)
+	}
+	if !p.service.hashes {
 		asRedis(v.model).ForgetScripts()
 	}
 	change.After = v.model.State(key)
@@ -289,13 +290,14 @@ func (m *message) names(key string) bool {
 
 // pass lets time pass.
 func (p *player) pass(w *world, o Choice) error {
-	w.struck = p.strikes(w.struck, o)
+	w.struck = p.budget.spend(w.struck, o)
 	if p.sessions {
 		if err := p.passSessions(w, o); err != nil {
 			return err
 		}
 	} else {
-		p.passServers(w, o)
+		p.recorder.elapse(int(o.time))
+		w.passes(o)
 	}
 	w.now += int(o.time)
 	if slices.ContainsFunc(w.clients, func(c client) bool { return c.late(ms(p.Lease)) }) && !w.struck.hurts {
@@ -304,37 +306,17 @@ func (p *player) pass(w *world, o Choice) error {
 	return nil
 }
 
-// strikes counts the faults of a choice.
-func (p *player) strikes(k struck, o Choice) struck {
-	add := func(kind faults.Kind, n int) {
-		if n > 0 {
-			k.kinds[p.place(kind)] += uint8(n)
-			k.all += n
-			k.hurts = k.hurts || kind != faults.Pause && kind != faults.LongHold
-		}
-	}
-	if o.kind == strikes || o.kind == strikesServer {
-		add(p.kinds[o.fault], 1)
-	}
-	add(faults.Pause, bits.OnesCount8(o.paused))
-	add(faults.LongHold, bits.OnesCount8(o.busy))
-	return k
-}
-
-// place is the place of a kind of fault that may strike; negative: it may not.
-func (p *player) place(kind faults.Kind) int { return slices.Index(p.kinds, kind) }
-
 // strike spends a fault on a client, its message, or a server.
 func (p *player) strike(w *world, o Choice) error {
-	w.struck = p.strikes(w.struck, o)
-	i, task, fault := int(o.client), int(o.task), p.kinds[o.fault]
+	w.struck = p.budget.spend(w.struck, o)
+	i, task, fault := int(o.client), int(o.task), p.budget.kinds[o.fault]
 	if o.kind == strikesServer {
 		p.strikeServer(w, i, fault, task)
 		return nil
 	}
 	c := &w.clients[i]
 	if p.Queue && !slices.Contains(ofClocks[:], fault) {
-		w.monitor().queue.disturbs(1 << i)
+		w.monitor().queue.Disturbs(1 << i)
 	}
 	switch fault {
 	case faults.ClockAhead, faults.ClockBehind:
@@ -354,7 +336,9 @@ func (p *player) strike(w *world, o Choice) error {
 		c.cutOff()
 	case faults.Crash:
 		w.monitor().crashed(i)
-		p.unsubscribe(w, i)
+		if p.service.subscribes {
+			w.unsubscribe(i)
+		}
 		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never, session: session{made: c.session.made, over: c.session.over}}
 	case faults.Duplicate:
 		c.stepped(o)
@@ -381,13 +365,13 @@ func (p *player) notice(w *world, o Choice) error {
 		c.depart(task, false)
 	}
 	c.drop(task)
-	return p.give(w, int(o.client), input{kind: lost, task: task})
+	return p.give(w, int(o.client), past.Input{Kind: past.Lost, Task: task})
 }
 
 // strikeServer spends a fault on a server. So many writes are lost with it by a fail-over, and one more.
 func (p *player) strikeServer(w *world, number int, fault faults.Kind, lost int) {
 	if p.Queue {
-		w.monitor().queue.disturbs(math.MaxUint8)
+		w.monitor().queue.Disturbs(math.MaxUint8)
 	}
 	before := w.at(number).model
 	v := w.change(number)
@@ -415,13 +399,13 @@ func (p *player) strikeServer(w *world, number int, fault faults.Kind, lost int)
 // disconnect breaks a client's connections to a server. What was on its way there and back may be lost.
 func (c *client) disconnect(i, server int, before *redis.Server) {
 	watches := func(conn int) bool { return conn != 0 && before.Watching(connection(i, conn)) }
-	for conn := range len(c.at.waits) + 1 {
+	for conn := range len(c.at.Waits) + 1 {
 		if watches(conn) && !slices.Contains(c.broken, server) {
 			c.broken = append(c.broken, server)
 		}
 	}
 	if c.phase != crashed {
-		for _, wait := range c.at.waits {
+		for _, wait := range c.at.Waits {
 			if (wait.Kind == process.Request || wait.Kind == process.Message) && wait.Server == server && !c.waitsInVain(wait.Task) && !slices.Contains(c.torn, wait.Task) {
 				c.torn = append(c.torn, wait.Task)
 			}

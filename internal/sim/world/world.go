@@ -9,6 +9,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/sim/past"
 	"github.com/locklab/locklab/internal/sim/service"
 )
 
@@ -39,13 +40,6 @@ type world struct {
 	others   bool // a step of one client has changed, or depends on, what is of another
 
 	config *Config
-}
-
-// struck are the faults so far.
-type struck struct {
-	kinds [mostKinds]uint8 // by their place in Space.kinds
-	all   int
-	hurts bool // one of them is neither a pause nor a long hold
 }
 
 // wrongClocks is by how much a client's clocks are wrong.
@@ -91,7 +85,7 @@ func (c *wrongClocks) drift(slow float64, kind faults.Kind) {
 
 // client is one client.
 type client struct {
-	at           *moment
+	at           *past.Moment
 	phase        phase
 	count        counts
 	ops          int  // operations that it has called
@@ -182,16 +176,16 @@ func (c *client) passes(d int, paused, busy bool) {
 }
 
 func (p *player) begin() (*world, error) {
-	w := &world{resource: server{model: p.fresh.resource.Clone()}, known: newMonitor(&p.Config), config: &p.Config}
+	w := &world{resource: server{model: p.service.resource.Clone()}, known: newMonitor(&p.Config), config: &p.Config}
 	for i := range p.Clients {
-		at, err := p.locals.start(i)
+		at, err := p.past.Start(i)
 		if err != nil {
 			return nil, err
 		}
 		w.clients = append(w.clients, client{at: at, ends: never})
 	}
 	for range p.Servers {
-		w.servers = append(w.servers, server{model: p.fresh.lock.Clone()})
+		w.servers = append(w.servers, server{model: p.service.lock.Clone()})
 	}
 	return w, nil
 }
@@ -217,20 +211,20 @@ func (p *player) plain(c client, i int) client {
 	if !c.on {
 		c.ends, c.count.holds = never, 0
 	}
-	if !p.locals.limits || c.phase != acquiring && (!c.on || c.at.idle()) {
+	if !p.past.Limits || c.phase != acquiring && (!c.on || c.at.Idle()) {
 		c.heard = 0
 	}
 	c.heard = min(c.heard, ms(p.Horizon))
 	if holding <= c.phase && c.phase <= releasing {
 		c.count.tries = 0 // it begins anew with the next round
 	}
-	if c.phase == crashed || c.phase == finished && c.at.idle() && !c.unsure {
-		c = client{at: p.locals.starts[i], phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections, session: c.session.rest()}
+	if c.phase == crashed || c.phase == finished && c.at.Idle() && !c.unsure {
+		c = client{at: c.at.First, phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections, session: c.session.rest()}
 	}
-	if !c.at.read {
+	if !c.at.Read {
 		c.ago.read = 0
 	}
-	if !c.at.sleeps {
+	if !c.at.Sleeps {
 		c.ago.slept = 0
 	}
 	return c
@@ -252,7 +246,7 @@ func (c *client) appendTo(b []byte, moment int) []byte {
 		b = binary.AppendVarint(binary.AppendVarint(b, int64(d.task)), int64(d.at))
 	}
 	for _, a := range c.answers {
-		b = appendReplies(binary.AppendVarint(b, int64(a.task)), a.replies)
+		b = service.AppendReplies(binary.AppendVarint(b, int64(a.task)), a.replies)
 	}
 	for _, m := range c.inbox {
 		b = strconv.AppendQuote(binary.AppendVarint(binary.AppendVarint(b, int64(m.server)), int64(m.conn)), m.text)
@@ -279,14 +273,6 @@ func appendFlags(b []byte, flags ...bool) []byte {
 		}
 	}
 	return b
-}
-
-func appendReplies(b []byte, replies []service.Reply) []byte {
-	for _, r := range replies {
-		b = append(strconv.AppendInt(append(b, '|'), int64(r.Kind), 10), ' ')
-		b = append(b, r.String()...)
-	}
-	return append(b, '.')
 }
 
 // monitor is the monitor, and what it sees of the clients.

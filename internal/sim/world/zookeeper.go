@@ -1,10 +1,8 @@
 package world
 
 import (
-	"cmp"
 	"path"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -64,7 +62,7 @@ func (m keeperModel) Expiries() []time.Duration { return nil }
 func (m keeperModel) Do(connection int, words ...string) service.Reply {
 	reply := m.Server.Do(connection, words...)
 	if words[0] == "GETCHILDREN" {
-		slices.SortStableFunc(reply.List, func(a, b service.Reply) int { return cmp.Compare(numberIn(a.Text), numberIn(b.Text)) })
+		slices.SortFunc(reply.List, func(a, b service.Reply) int { return zookeeper.ByNumber(a.Text, b.Text) })
 	}
 	return reply
 }
@@ -84,15 +82,6 @@ func (m keeperModel) head() (lock history.State, client int) {
 	return history.State{Type: "znode", Value: first + ofClient(client)}, client
 }
 
-// lockAt is what a server has of the lock, as histories have it.
-func (p *player) lockAt(m model) history.State {
-	if !p.sessions {
-		return m.State(p.key)
-	}
-	lock, _ := asKeeper(m).head()
-	return lock
-}
-
 func ofClient(i int) string { return " of " + trace.ClientName(i) }
 
 func (m keeperModel) maker(node string) int {
@@ -102,7 +91,7 @@ func (m keeperModel) maker(node string) int {
 // nodes are those of a client below the lock's, in order.
 func (m keeperModel) nodes(client int) []string {
 	names := slices.DeleteFunc(m.keeper.Names(lockNode), func(name string) bool { return m.maker(name) != client })
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(numberIn(a), numberIn(b)) })
+	slices.SortFunc(names, zookeeper.ByNumber)
 	return names
 }
 
@@ -122,27 +111,4 @@ func (m keeperModel) events(clients int) (list []watchEvent) {
 		}
 	}
 	return list
-}
-
-// digits is the length of the number behind the name of a sequential node.
-const digits = 10
-
-// numberIn is that at the end of a node's name.
-func numberIn(name string) string { return name[max(0, len(name)-digits):] }
-
-// topNumber is one more than the greatest number of a node in a text.
-func topNumber(text string) (top int) {
-	for at := 0; at < len(text); at++ {
-		end := at
-		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
-			end++
-		}
-		if end-at >= digits {
-			if n, err := strconv.ParseUint(text[at:at+digits], 10, 31); err == nil {
-				top = max(top, int(n)+1)
-			}
-		}
-		at = end
-	}
-	return top
 }

@@ -184,7 +184,7 @@ func (s *Server) Zxid() int64 { return s.zxid }
 func (s *Server) State(path string) history.State {
 	first := ""
 	for _, name := range s.below(path) {
-		if first == "" || byNumber(name, first) < 0 {
+		if first == "" || ByNumber(name, first) < 0 {
 			first = name
 		}
 	}
@@ -197,13 +197,30 @@ func (s *Server) State(path string) history.State {
 // Names are the names of the nodes below one, in order, without a request of any client.
 func (s *Server) Names(path string) []string { return s.below(path) }
 
-// byNumber orders nodes by the number behind their names.
-func byNumber(a, b string) int {
+// ByNumber orders nodes by the number behind their names.
+func ByNumber(a, b string) int {
 	number := func(name string) string { return name[max(0, len(name)-digits):] }
 	if n := strings.Compare(number(a), number(b)); n != 0 {
 		return n
 	}
 	return strings.Compare(a, b)
+}
+
+// TopNumber is one more than the greatest number of a sequential node in a text.
+func TopNumber(text string) (top int) {
+	for at := 0; at < len(text); at++ {
+		end := at
+		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
+			end++
+		}
+		if end-at >= digits {
+			if n, err := strconv.ParseUint(text[at:at+digits], 10, 31); err == nil {
+				top = max(top, int(n)+1)
+			}
+		}
+		at = end
+	}
+	return top
 }
 
 // Clone is a server in the same state, from which it goes on by itself.

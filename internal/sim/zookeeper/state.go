@@ -30,7 +30,7 @@ func AppendUnder(b []byte, s *Server, called func(connection int) int) []byte {
 		}
 	}
 	b = append(b, '/')
-	for _, path := range slices.SortedFunc(maps.Keys(s.nodes), byNumber) {
+	for _, path := range slices.SortedFunc(maps.Keys(s.nodes), ByNumber) {
 		n := s.nodes[path]
 		owner := s.connOf(n.owner)
 		if owner > 0 {
