@@ -131,7 +131,7 @@ func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 	if f.replay && len(args) > 0 {
 		return usagef("--all --replay is about every lock; remove %s", strings.Join(args, " "))
 	}
-	names := []string{"clients", "rounds", "servers", "anomaly", "max-faults", "lag", "skew", "clock-rate", "reenter", "release-again"}
+	names := []string{"clients", "rounds", "tries", "servers", "anomaly", "max-faults", "lag", "skew", "clock-rate", "reenter", "release-again"}
 	for _, kind := range search.Faults() {
 		names = append(append(names, kind.Of().Flag), kind.Of().Old...)
 	}
@@ -151,6 +151,9 @@ func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 	}
 	if f.update && len(f.limits) > 0 {
 		return usagef("--all --update writes the table by its own, large searches; remove --limit")
+	}
+	if _, err := os.Stat(reviewedPoints); f.update && err != nil {
+		return usagef("--update rewrites %s, so run it at the root of the sources: %v", reviewedPoints, plainly(err))
 	}
 	if f.replay && len(f.limits) > 0 {
 		return usagef("--all --replay looks for each counterexample of the table until it is found; remove --limit")
@@ -173,12 +176,11 @@ func (f *exploreFlags) tableStates() (int, error) {
 	return plan.States, err
 }
 
+// reviewedPoints is the reviewed table, in the root of the sources.
+const reviewedPoints = "internal/sim/points/breaking.txt"
+
 // updatePoints writes the lines; those of other locks stay.
 func updatePoints(cmd *cobra.Command, lines []points.Line) error {
-	path := filepath.Join("sim", "points", "breaking.txt")
-	if _, err := os.Stat(path); err != nil {
-		return usagef("--update rewrites %s, so run it at the root of the sources: %v", path, plainly(err))
-	}
 	reviewed, err := points.Reviewed()
 	if err != nil {
 		return err
@@ -188,9 +190,9 @@ func updatePoints(cmd *cobra.Command, lines []points.Line) error {
 	if err := points.WriteLines(&text, lines); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+	if err := os.WriteFile(reviewedPoints, []byte(text.String()), 0o644); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s is rewritten; review the difference\n", path)
+	fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s is rewritten; review the difference\n", reviewedPoints)
 	return nil
 }

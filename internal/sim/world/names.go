@@ -96,7 +96,7 @@ func Operations(path []Choice) (list []Operation) {
 }
 
 // BelongsBefore says whether a choice is better read before another one, if it makes no difference: a reply reaches its client at once, an
-// operation is called when it sends something, and a fault strikes late.
+// operation is called when it sends something, and what is late, or a fault, comes late.
 func (o Choice) BelongsBefore(other Choice) bool {
 	fault := func(o Choice) bool { return o.kind == strikes || o.kind == strikesServer || o.paused|o.busy != 0 }
 	switch {
@@ -104,6 +104,8 @@ func (o Choice) BelongsBefore(other Choice) bool {
 		return false
 	case fault(other):
 		return true
+	case other.kind == arrives:
+		return o.kind == takes
 	case o.client == other.client, o.kind == calls, other.kind == takes:
 		return false
 	}
