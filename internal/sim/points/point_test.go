@@ -27,7 +27,7 @@ func TestPoints(t *testing.T) {
 		"local": {"none [double-holder]", "none [stale-write]", "none [lost-update]"},
 		"redlock-no-second-look": {
 			"pause [double-holder]", "late-request [stale-write]", "duplicate [stale-write]", "clock-jump [double-holder]",
-			"restart [double-holder]", "fail-over [double-holder]", "slow-clock [double-holder]",
+			"restart [double-holder]", "fail-over [double-holder]",
 		},
 	}
 	for name, want := range tests {

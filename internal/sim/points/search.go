@@ -206,6 +206,9 @@ func (r *rowSearch) mixture() error {
 		}
 	}
 	b, kinds, err := r.within(bounds(r.lock), wider*r.states, what, twoHolders())
+	if len(kinds) == 1 { // it does so alone, which its own search was too small to find
+		b, kinds = Break{}, nil
+	}
 	r.line.Mixture, r.line.MixtureBound = kinds, b
 	return err
 }
