@@ -267,7 +267,7 @@ func ExampleCounterexample_Script() {
 	fmt.Printf("%s", scenarios.Format(script))
 	// Output:
 	// # mylock after late-request: wrongful-delete.
-	// # Found by trying every order of what clients, server and time can do; within those bounds nothing shorter shows it.
+	// # Found by trying every order of what clients, server and time can do; within those bounds fewer faults do not show it.
 	// # late-request: a request is given up by its client, and arrives later.
 	// source   lab explore mylock
 	// lease    2s

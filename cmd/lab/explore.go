@@ -52,9 +52,10 @@ func newExplore(find func(lock string) (impls.Spec, bool)) *cobra.Command {
 		Use:   "explore LOCK | --all [LOCK…]",
 		Short: "Explore every interleaving of a lock, and show the smallest set of faults that breaks it",
 		Long: `Explore runs a lock's own code in a model, in every interleaving of its
-clients, its servers and time. Fewest faults first, then fewest steps: the
-first counterexample is minimal. Without one, the lock holds within the bounds
-that the report names. A search that a limit has stopped never says so.
+clients, its servers and time. Fewest faults first, then fewest steps: no
+fewer faults show what the counterexample does, and it has no step that it does
+not need. Without one, the lock holds within the bounds that the report names.
+A search that a limit has stopped never says so.
 
 Without a flag for a fault, every kind may strike, up to --max-faults together;
 with some, only these. The lease is 1.2 s of the model's time.

@@ -61,7 +61,7 @@ func title(t *trace.Trace) string {
 }
 
 func about(t *trace.Trace) []string {
-	lines := []string{"Found by trying every order of what clients, server and time can do; within those bounds nothing shorter shows it."}
+	lines := []string{"Found by trying every order of what clients, server and time can do; within those bounds fewer faults do not show it."}
 	var faults []string
 	for _, s := range t.Steps {
 		if s.Kind == trace.Fault {

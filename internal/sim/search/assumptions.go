@@ -28,7 +28,7 @@ func (r *Result) Assumptions() []Assumption {
 func (r *Result) assumedOfClients() Assumption {
 	a := Assumption{"clients acquire, work and release", []string{
 		"clients acquire, work and release: no client calls Renew or Held; no two tokens share a part; each client has one lock, in a process of its own",
-		fmt.Sprintf("a client tries %d times in each round, at most (--tries), and once more when a fresh client comes in the end", r.Tries),
+		fmt.Sprintf("a client tries %d times in each round, at most (--tries), and on beside the fresh client that comes in the end", r.Tries),
 		"an acquire has no deadline, and the lock did not ask for one; its context ends when it returns",
 		"an operation notices a lost reply at once or after any time, a background task at once; without --release-again, a client releases once",
 	}}
@@ -45,7 +45,7 @@ func (r *Result) assumedOfClients() Assumption {
 
 func assumedOfCode() Assumption {
 	return Assumption{"the lock keeps to Env", []string{
-		"the lock is deterministic and has time, chance and goroutines from Env only, as its State declares: a sample of paths, executed again, had the same results",
+		"the lock is deterministic and has time, chance and goroutines from Env only, as its State declares: what was executed again had the same results",
 		"what its State leaves out makes no difference; package variables keep what their first use in this process left",
 		"a lock takes no time between two requests, waits or sleeps, and its own goroutines do not interleave there",
 	}}
@@ -57,7 +57,7 @@ func assumedOfRedis() Assumption {
 		fmt.Sprintf("every lease is %v: what a lock does with another lease, for example by rounding it, is not found", Lease),
 		"right clocks begin at 2020-01-01 00:00 UTC, and monotonic clocks all at one moment: what a lock does at other dates, or with the clock of another machine, is not found",
 		"all clocks have the same speed, except with --clock-rate; a clock is wrong from the start or never, and a wall clock may also step, by 1.5 leases or --skew",
-		"a lock that reads its clock is tried 4 times in a lease, for 2½ leases after it read one: what it does for a short time, or by a time that it rounds, is not found",
+		"a lock that reads its clock is tried 4 times in a lease, for 2½ leases after it read one: what it does later, for a short time, or by a time that it rounds, is not found",
 		"a server's clock jumps, or is set back, by 2 leases at once",
 		"a restart or a fail-over breaks connections: a message on its way may be lost, and its client notices at once; a late request still arrives",
 		"members of sets and fields of hashes are listed by name: what a lock does with another order is not found",
@@ -74,7 +74,7 @@ func assumedOfZooKeeper() Assumption {
 		"a client that is cut off continues, and its user works or waits without a further fault; what it sent before is carried out after the partition, or never; " +
 			"its later requests are sent then, in a new session if the old one is over",
 		"a lost reply or request breaks the connection: what its client sent before is carried out before it connects again, or never; watches are set again",
-		"a lock reacts to every contact with the server alike",
+		"a lock that waits on in the same way after two contacts with the server does so after every one",
 		"locks compare node numbers and use them for nothing else: unused numbers are given again; nodes are listed by number",
 	}}
 }
@@ -91,7 +91,7 @@ func assumedOfInputs() Assumption {
 func (r *Result) assumedOfJudges() Assumption {
 	a := Assumption{fmt.Sprintf("not looked for: %s", checker.DeadGrant), []string{
 		fmt.Sprintf("%s is not looked for: lab run and lab check judge it", checker.DeadGrant),
-		"a stuck lock is looked for in one order only, by a client that asks again when something ends, or every quarter of a lease; a lock that promises no order is stuck only while its key exists, " +
+		"a stuck lock is looked for in one order only, by a client that asks again every quarter of a lease; a lock that promises no order is stuck only while its key exists, " +
 			"and a lock on one server that keeps all clients out without its key is not shown to hold",
 		"the validity that an acquire declares counts from its last reply, even if the lock computed it later",
 	}}

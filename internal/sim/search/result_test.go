@@ -17,6 +17,16 @@ import (
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
+// A lock that reads clocks may do something else at a later time than the search follows, and the result says so.
+func TestHorizonOfClocks(t *testing.T) {
+	t.Parallel()
+	for name, reads := range map[string]bool{"getset": true, "setpx-lua": false} {
+		r := searched(t, Config{Lock: lock(t, name), Clients: 2, Rounds: 1, Budget: Budget{}})
+		require.Nil(t, r.Found)
+		assert.Equal(t, reads, r.Horizon > 0, name)
+	}
+}
+
 // The same search gives the same counts and the same trace.
 func TestSearchesAreDeterministic(t *testing.T) {
 	t.Parallel()

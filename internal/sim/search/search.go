@@ -248,7 +248,7 @@ func (s *search) finish() error {
 	}
 	facts := s.space.Facts()
 	r.Runs, r.Idle, r.Coverage, r.Unnamed, r.Uncalled, r.Symmetric = facts.Runs, facts.Idle, facts.Coverage, facts.Unnamed, facts.Uncalled, facts.Symmetric
-	if r.Tries, r.Sessions = s.space.Tries, s.config.onZooKeeper(); facts.Beyond {
+	if r.Tries, r.Sessions = s.space.Tries, s.config.onZooKeeper(); facts.Beyond || facts.Clocks && r.Found == nil {
 		r.Horizon = s.space.Horizon
 	}
 	if r.Found == nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sim/past"
 )
 
 // seen is what has happened at all, in any sequence so far.
@@ -25,6 +26,7 @@ type Facts struct {
 	Uncalled  []string      // the methods by which the lab has a client wait, and that no client has called
 	Symmetric bool          // clients count as one that differ by their tokens only
 	Beyond    bool          // time was not followed to where something would have ended, so the horizon mattered
+	Clocks    bool          // it reads clocks, so at any later time it may do something else
 	Noticed   string        // what the lock does that no search follows; empty: nothing was noticed
 }
 
@@ -33,7 +35,7 @@ func (s *Space) Facts() Facts {
 	p := &s.player
 	f := Facts{
 		Runs: p.past.Runs, Coverage: p.seen.coverage(), Unnamed: !p.seen.named && s.Lock.Needs != impls.NoServer, Uncalled: p.past.Uncalled(),
-		Symmetric: len(s.parts.symmetry.orders) > 1, Beyond: p.seen.beyond, Noticed: p.past.Noticed(),
+		Symmetric: len(s.parts.symmetry.orders) > 1, Beyond: p.seen.beyond, Clocks: p.past.Clocks != past.Unread, Noticed: p.past.Noticed(),
 	}
 	if p.seen.endless {
 		f.Noticed = fmt.Sprintf("a client that came last is still in a try %d leases after all others had ended", mostSlept+2)
