@@ -77,16 +77,16 @@ func verdictOn(scenario string) string {
 	return attack.Verdict
 }
 
-// TestHostileClients: each attack costs the cell of its client, and nothing else, also where memory is short.
+// TestHostileClients: each attack costs the cell of its client, and nothing else, also where memory is short. On redis-server an endless script has a test of its own.
 func TestHostileClients(t *testing.T) {
 	skipRacing(t)
-	for _, server := range []string{"embedded", "redis-server"} {
+	for server, attacks := range map[string][]hostile.Attack{"embedded": hostile.All(), "redis-server": hostile.OnServers()} {
 		t.Run(server, func(t *testing.T) {
 			if server != "embedded" {
 				needs.Long(t, "every attack on one more server")
+				attacks = slices.DeleteFunc(attacks, func(a hostile.Attack) bool { return a.Name == "endless-script" })
 			}
 			t.Parallel()
-			attacks := hostile.All()
 			attacks = attacks[:needs.Count(t, "attacks", 3, len(attacks))]
 			beside := sound()[:needs.Count(t, "scenarios of sound clients", 2, len(sound()))]
 			lab := startHostile(t, server, attacks, beside...)
@@ -223,7 +223,9 @@ func TestEndlessScriptsEnd(t *testing.T) {
 				lab.nothingLeft(t, time.Second)
 				lab.noneWithoutMark(t)
 				if test.signals == nil {
-					judged(t, resultsOf(t, lab).Cells[0], `^unknown: endless-script did not answer work: the cell took longer than 5s$`)
+					cells := resultsOf(t, lab).Cells
+					judged(t, cells[0], `^unknown: endless-script did not answer work: the cell took longer than 5s$`)
+					judged(t, cells[1], verdictOn(cells[1].Scenario))
 				}
 			})
 		}
