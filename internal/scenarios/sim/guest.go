@@ -301,7 +301,7 @@ func (g *guest) carryOut(ctx context.Context, l *guestLock, op *play.Operation) 
 		return answers.Granted(l.lock, held, err)
 	case history.OpWork:
 		task := work.Task{
-			Resource: resource{g, l.handle}, Client: g.name, Key: l.handle.Data.Key, Stock: l.handle.Data.Stock, Item: l.handle.Data.Item,
+			Resource: resource{g, l.handle}, Client: g.name, Key: l.handle.Data.Key, Stock: l.handle.Data.Stock,
 			Shared: func(_ string, fresh func() any) any { return fresh() },
 		}
 		return task.Under(l.lock).Do(ctx, l.handle.Data.Work)

@@ -88,11 +88,9 @@ type Request struct {
 	WithinMS float64 `json:"within_ms,omitempty"`
 	Wait     string  `json:"wait,omitempty"` // how to wait between the tries; empty: as the client likes
 
-	// work: the kind; empty: a counter. Stock is the initial stock of a sale in the client's memory, Item the item of a lock for one item of
-	// a market.
+	// work: the kind; empty: a counter. Stock is the initial stock of a sale in the client's memory.
 	Workload string `json:"workload,omitempty"`
 	Stock    int64  `json:"stock,omitempty"`
-	Item     string `json:"item,omitempty"`
 
 	// cancel: the id of the operation to cancel
 	Op int64 `json:"op,omitempty"`

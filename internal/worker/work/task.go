@@ -18,7 +18,6 @@ type Task struct {
 	Client string
 	Key    string // of the data
 	Stock  int64  // the initial stock of a sale in the client's memory
-	Item   string // the item of a lock for one item of a market
 
 	fenced bool // the lock issues fences, and the resource checks this one
 	fence  int64
@@ -36,7 +35,7 @@ func (t Task) Under(lock impls.Lock) Task {
 func Workloads() []string {
 	return []string{
 		string(history.Counter), string(history.Stock), string(history.Ledger), string(history.FlashSale),
-		string(history.FlashSaleStore), string(history.Market), string(history.MarketWatch), string(history.MarketItems),
+		string(history.FlashSaleStore),
 	}
 }
 
@@ -56,12 +55,6 @@ func (t Task) Do(ctx context.Context, workload history.Workload) history.Answer 
 		return t.entered(ctx, t.sellFromMemory)
 	case history.FlashSaleStore:
 		return t.entered(ctx, t.sellFromStore)
-	case history.Market:
-		return t.entered(ctx, t.trade)
-	case history.MarketWatch:
-		return t.entered(ctx, t.tradeWatched)
-	case history.MarketItems:
-		return t.entered(ctx, t.tradeItem)
 	}
 	return answers.Unsupported(fmt.Sprintf("unknown workload %q", workload))
 }
@@ -78,12 +71,7 @@ func (t Task) entered(ctx context.Context, job func(context.Context) history.Ans
 }
 
 // fenceKey holds the greatest fence that the resource has seen of the lock.
-func (t Task) fenceKey() string {
-	if t.Item != "" {
-		return t.Key + ":fence:" + t.Item
-	}
-	return t.Key + ":fence"
-}
+func (t Task) fenceKey() string { return t.Key + ":fence" }
 
 // oneByOne runs writing commands in order. On a fenced resource they are one step: between two of them a later holder could begin.
 func (t Task) oneByOne(ctx context.Context, keys []string, commands ...impls.Command) (bool, error) {
@@ -96,19 +84,6 @@ func (t Task) oneByOne(ctx context.Context, keys []string, commands ...impls.Com
 		}
 	}
 	return true, nil
-}
-
-// together runs writing commands in one step.
-func (t Task) together(ctx context.Context, keys []string, commands ...impls.Command) (bool, error) {
-	if t.fenced {
-		return t.compared(ctx, keys, commands)
-	}
-	var done bool
-	err := t.Resource.Watch(ctx, nil, func(tx impls.Tx) (err error) {
-		_, done, err = tx.Exec(ctx, commands...)
-		return err
-	})
-	return done, err
 }
 
 // compared runs commands, each on the key behind its name, as one script, unless the resource has seen a greater fence. Names and keys are written out:
