@@ -88,7 +88,7 @@ func (f *runFlags) checkValues() error {
 	if err := f.outFlags.check(); err != nil {
 		return err
 	}
-	if live.IsGroup(f.Server) && len(f.programs) > 0 {
+	if f.Server == live.Cluster && len(f.programs) > 0 {
 		return usagef("--server %s and --client do not go together: the lab cannot tell a program which of its links leads to the server that it is to follow; take --server replicated", f.Server)
 	}
 	return f.settingFlags.check()

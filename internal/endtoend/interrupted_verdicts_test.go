@@ -92,7 +92,6 @@ func TestKilledRunElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	tests := map[string][]string{
 		"an address": {"--server", theirs.Addr()},
-		"sentinel":   {"--server", "sentinel"},
 		"cluster":    {"--server", "cluster"},
 		"a client":   {"--server", theirs.Addr(), "--client", `exec "$LOCKLAB_TEST_BINARY" worker`, "--like", "setpx-lua"},
 	}

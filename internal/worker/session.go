@@ -121,7 +121,7 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 		if isKeeper(addr) || isService(addr) {
 			continue // open connects: a session has the time-out of its lock
 		}
-		if err := protocol.CheckAddr(addr); err != nil {
+		if _, _, err := protocol.ParseCluster(addr); err != nil {
 			return refused(err.Error())
 		}
 		server := s.dial(addr)

@@ -78,11 +78,11 @@ func (m *member) breaking(ctx context.Context, what func(context.Context, string
 }
 
 // Recover ends a fault of a server of the ensemble.
-func (m *member) Recover(ctx context.Context, kind faults.Kind) (string, error) {
+func (m *member) Recover(ctx context.Context, kind faults.Kind) error {
 	if kind == faults.Isolated {
-		return "", m.do(ctx, m.server.ensemble.Rejoin)
+		return m.do(ctx, m.server.ensemble.Rejoin)
 	}
-	return "", m.do(ctx, m.server.ensemble.StartMember)
+	return m.do(ctx, m.server.ensemble.StartMember)
 }
 
 // do has something happen to the server while no request is in flight.

@@ -51,10 +51,6 @@ const (
 	PostgresScheme  = "postgres://"
 )
 
-// SentinelScheme begins the address of a lock server whose primary Redis Sentinels know: SentinelAddr says what follows. Only the lab's own
-// client gets one.
-const SentinelScheme = "sentinel://"
-
 // The values of Hello.Servers, and but for Sharded of Message.Need.
 const (
 	Majority = "majority"
