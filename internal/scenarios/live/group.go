@@ -3,7 +3,6 @@ package live
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/locklab/locklab/history"
@@ -11,7 +10,6 @@ import (
 	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
 	"github.com/locklab/locklab/internal/scenarios/live/service"
-	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker/protocol"
 )
 
@@ -73,14 +71,6 @@ func (s *lockServer) rename() {
 			m.tap.Call(history.OldPrimary, false)
 		}
 	}
-}
-
-// ofGroup is how a cell ends whose servers have not done what the script needs.
-func ofGroup(err error) error {
-	if errors.Is(err, server.ErrSlow) {
-		return play.Stalled("the host was slow: %v", err)
-	}
-	return atServer(err)
 }
 
 // ends are the taps to which a client of the server has links, each with the name of the link.

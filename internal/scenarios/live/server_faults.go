@@ -57,7 +57,7 @@ func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence st
 	} else if err = s.breaking(ctx, s.tap, s.Addr(), do); err == nil && f.Kind != faults.Down {
 		err = s.adopt()
 	}
-	return evidence, ofGroup(err)
+	return evidence, atServer(err)
 }
 
 // Recover ends a fault of the server.
@@ -68,7 +68,7 @@ func (s *lockServer) Recover(ctx context.Context, kind faults.Kind) error {
 	}
 	defer s.rename()
 	if err := s.tap.Exclusively(ctx, func() error { return end(ctx, s) }); err != nil || kind != faults.Down {
-		return ofGroup(err)
+		return atServer(err)
 	}
 	return atServer(s.adopt())
 }

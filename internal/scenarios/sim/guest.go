@@ -31,16 +31,15 @@ type guest struct {
 
 	connections []transport // in the order in which they were made
 
-	mu      sync.Mutex
-	asked   []*call // to the resource, that have not been sent
-	dials   []*dialing
-	said    []notice
-	closed  bool
-	shared  map[string]any // of its locks; see impls.Env
-	paused  atomic.Bool
-	acted   atomic.Bool  // while it was paused
-	dead    atomic.Bool  // by order
-	watches atomic.Int64 // connections to the resource
+	mu     sync.Mutex
+	asked  []*call // to the resource, that have not been sent
+	dials  []*dialing
+	said   []notice
+	closed bool
+	shared map[string]any // of its locks; see impls.Env
+	paused atomic.Bool
+	acted  atomic.Bool // while it was paused
+	dead   atomic.Bool // by order
 }
 
 // notice is what a client tells the lab.

@@ -120,10 +120,9 @@ type Message struct {
 	// Fence is the fencing token of a grant, above zero. Absent: the lock has none.
 	Fence *int64 `json:"fence,omitempty"`
 
-	// work: the number read and the number written, or a description of other work, for people
+	// work: the number read and the number written
 	Read  *int64 `json:"read,omitempty"`
 	Wrote *int64 `json:"wrote,omitempty"`
-	Did   string `json:"did,omitempty"`
 
 	Hello *Hello `json:"hello,omitempty"` // in the reply to init
 

@@ -10,9 +10,15 @@ import (
 	"github.com/locklab/locklab/internal/answers"
 )
 
+// Resource is the store as work uses it.
+type Resource interface {
+	Do(ctx context.Context, args ...any) (any, error)
+	Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error)
+}
+
 // Task is one piece of work under a lock.
 type Task struct {
-	Resource impls.Server
+	Resource Resource
 	// Shared is state that all locks of the client's process share: see impls.Env.
 	Shared func(key string, make func() any) any
 	Client string
@@ -113,4 +119,4 @@ func wrote(before, after int64, done bool, err error) history.Answer {
 }
 
 // soldOut is the answer to a sale when nothing is left.
-func soldOut() history.Answer { return refused(history.SoldOut) }
+func soldOut() history.Answer { return history.Answer{Outcome: history.No, Error: history.SoldOut} }
