@@ -275,7 +275,7 @@ func (f *settingFlags) suite() []impls.Spec {
 		return impls.Every()
 	case live.OnZooKeeper(f.Server):
 		return impls.OnZooKeeper()
-	case live.HasReplicas(f.Server):
+	case f.Server == live.Replicated:
 		return slices.Concat(impls.All(), impls.OnReplicas())
 	case f.Server == live.Cluster:
 		return slices.Concat(impls.All(), impls.OnCluster())

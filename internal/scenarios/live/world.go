@@ -55,9 +55,6 @@ func ProgramServers() []string { return []string{Etcd, Postgres} }
 // Servers are all the servers that the lab starts.
 func Servers() []string { return service.Names() }
 
-// HasReplicas says whether a server that the lab starts has several replicas.
-func HasReplicas(server string) bool { return service.Of(server, false).Replicas }
-
 // OnZooKeeper says whether the lock servers are a ZooKeeper, the lab's own or one at an address.
 func OnZooKeeper(server string) bool { return service.Of(server, false).OnZooKeeper() }
 

@@ -43,8 +43,6 @@ type Kind struct {
 	Scheme string
 	// Embeds: the data that locks protect are on an embedded Redis.
 	Embeds bool
-	// Replicas: it has several.
-	Replicas bool
 	// Linked: its processes reach each other by links of the lab.
 	Linked bool
 	// Slots: its keys are in slots, of which the lab uses that of redis.ClusterTag, and clients find by themselves who has it.
@@ -83,7 +81,7 @@ func kinds() []Kind {
 	return []Kind{
 		{Name: Embedded, Start: startEmbedded, Lacks: lacksReplicas, Embeds: true},
 		{Name: RedisServer, Start: startRedis, Lacks: lacksReplicas},
-		{Name: Replicated, Start: startReplicated, Lacks: func(script *scenarios.Script, traits play.Traits) string { return traits.Lack(script, nil) }, Replicas: true, Linked: true},
+		{Name: Replicated, Start: startReplicated, Lacks: func(script *scenarios.Script, traits play.Traits) string { return traits.Lack(script, nil) }, Linked: true},
 		{Name: Cluster, Start: startCluster, Lacks: lacksOnCluster, Linked: true, Slots: true},
 		{Name: ZooKeeper, Start: startZooKeeper, Lacks: lacksOnKeeper, Scheme: protocol.ZooKeeperScheme, Embeds: true},
 		{Name: Ensemble, Start: startEnsemble, Lacks: lacksOnKeeper, Scheme: protocol.ZooKeeperScheme, Embeds: true, Linked: true, Members: true},
