@@ -15,7 +15,7 @@ import (
 var rewrite = flag.Bool("update", false, "rewrite the golden files")
 
 // TestStories judges the histories in testdata. The name of a story says what it must come to: safe-*.txt is safe, and any other
-// begins with the anomaly that it shows. The whole verdict is in the file beside it.
+// begins with the anomaly that it shows and has the whole verdict in the file beside it.
 func TestStories(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
@@ -30,6 +30,10 @@ func TestStories(t *testing.T) {
 				shown[n] = true
 			}
 			got := worded(v)
+			if strings.HasPrefix(name, "safe-") {
+				assert.Equal(t, "safe\n", got)
+				return
+			}
 			golden := strings.TrimSuffix(path, ".txt") + ".golden"
 			if *rewrite {
 				require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
@@ -37,10 +41,6 @@ func TestStories(t *testing.T) {
 			want, err := os.ReadFile(golden)
 			require.NoError(t, err)
 			assert.Equal(t, string(want), got)
-			if strings.HasPrefix(name, "safe-") {
-				assert.Equal(t, Safe, v.Kind, got)
-				return
-			}
 			assert.True(t, containsPrefix(v.Names(), name), got)
 		})
 	}

@@ -11,12 +11,6 @@ import (
 	"github.com/locklab/locklab/internal/timeline"
 )
 
-func premisesOf(events []history.Event) *premises {
-	p := newPremises()
-	p.read(events, func(*timeline.Fact) {})
-	return p
-}
-
 func newPremises() *premises {
 	return &premises{v: timeline.NewCursor(), called: make(map[string]bool)}
 }

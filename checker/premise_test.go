@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/timeline"
 )
 
 const (
@@ -86,6 +87,12 @@ func TestPremises(t *testing.T) {
 			assert.Equal(t, c.want, cmp.Or(p.verdict(), p.uninformed()))
 		})
 	}
+}
+
+func premisesOf(events []history.Event) *premises {
+	p := newPremises()
+	p.read(events, func(*timeline.Fact) {})
+	return p
 }
 
 // TestUninformedQuotesTheClient: why nobody learned anything is mostly in the words of the client.

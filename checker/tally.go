@@ -11,18 +11,15 @@ import (
 // Tally says in one line what became of the data of a history: "stock 1, sold 2: oversold by 1". It counts, and judges nothing. For a
 // counter it says what waiting cost. It is empty where there is nothing to say, and where the end was not read.
 func Tally(events []history.Event) string {
-	t := tally{trades: make(map[string]int)}
+	var t tally
 	for i := range events {
 		t.take(&events[i])
 	}
 	if t.begin == nil || t.end == nil {
 		return wakeupsOf(events)
 	}
-	switch t.begin.Workload {
-	case history.Ledger:
+	if t.begin.Workload == history.Ledger {
 		return t.entries()
-	case history.Market, history.MarketWatch, history.MarketItems:
-		return t.market()
 	}
 	return t.sale()
 }
@@ -40,8 +37,7 @@ func Skipped(events []history.Event) (lines []string) {
 type tally struct {
 	begin, end *history.Work
 	value      int64
-	done       int64          // work that was acknowledged
-	trades     map[string]int // by the first word of what was done
+	done       int64 // work that was acknowledged
 	soldOut    int
 	refused    int // acquires that would have waited, and were refused: too many people
 }
@@ -61,18 +57,13 @@ func (t *tally) take(e *history.Event) {
 		t.refused++
 	case e.Op == history.OpWork && e.Outcome == history.OK:
 		t.done++
-		kind, _, _ := strings.Cut(d.Text, " ")
-		t.trades[kind]++
 	case e.Op == history.OpWork && e.Outcome == history.No && d.Error == history.SoldOut:
 		t.soldOut++
 	}
 }
 
 func (t *tally) sale() string {
-	s, ok := resource.SequenceOf(t.begin)
-	if !ok {
-		return ""
-	}
+	s := resource.SequenceOf(t.begin)
 	text := fmt.Sprintf("stock %d, sold %d", s.Stock, t.done)
 	if s.Falls() {
 		text += fmt.Sprintf(", %d left", t.value)
@@ -97,13 +88,4 @@ func (t *tally) entries() string {
 		text += ": not one after the other"
 	}
 	return text
-}
-
-func (t *tally) market() string {
-	text := fmt.Sprintf("%d listed, %d bought", t.trades["listed"], t.trades["bought"])
-	wrong := marketWords(t.begin, t.end)
-	if len(wrong) == 0 {
-		return text + "; the money adds up, each item is in one place"
-	}
-	return text + ". " + strings.Join(wrong, " ")
 }

@@ -184,7 +184,7 @@ func (t turn) judge(f *timeline.Fact, v *timeline.Cursor, w ownership.Write) []A
 // last one wrote, nor than the number of updates acknowledged. What others may have added in between loses nothing.
 //
 // What an update read and wrote is what its commands to the resource say, and where they say nothing what its client says.
-// Of a stock no more can be sold than there was. The data of a market is judged by itself.
+// Of a stock no more can be sold than there was.
 type lostUpdate struct {
 	counters []counter // by lock
 }
@@ -192,12 +192,11 @@ type lostUpdate struct {
 // counter is the protected counter of one lock.
 type counter struct {
 	resource.Sequence
-	began   bool    // somebody has said what the work is
-	market  *market // where the data is no sequence
-	sold    int64   // of a stock: sales acknowledged
-	highest update  // of the acknowledged ones
-	acks    int64   // updates acknowledged, also where what they read is not known
-	last    update  // the latest of these
+	began   bool   // somebody has said what the work is
+	sold    int64  // of a stock: sales acknowledged
+	highest update // of the acknowledged ones
+	acks    int64  // updates acknowledged, also where what they read is not known
+	last    update // the latest of these
 	pending []pendingUpdate
 	recent  []update // by value read: acknowledged while one that is pending was already under way
 }
@@ -236,9 +235,6 @@ func (m *lostUpdate) step(f *timeline.Fact, v *timeline.Cursor) []Anomaly {
 		c.open(f.Event.Detail.Work)
 		return nil
 	}
-	if c.market != nil {
-		return c.market.step(f, v)
-	}
 	switch f.Event.Kind {
 	case history.KindCall:
 		c.pending = append(c.pending, pendingUpdate{op: f.Op.ID, client: f.Client, before: c.highest})
@@ -257,11 +253,7 @@ func (c *counter) open(w *history.Work) {
 	if c.began {
 		return
 	}
-	var ok bool
-	if c.Sequence, ok = resource.SequenceOf(w); !ok {
-		c.market = newMarket(w)
-	}
-	c.began, c.sold = true, 0
+	c.Sequence, c.began, c.sold = resource.SequenceOf(w), true, 0
 }
 
 // forget drops the updates of a client that has ended: they will not be acknowledged.

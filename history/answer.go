@@ -12,10 +12,9 @@ type Answer struct {
 	Limited bool
 	Valid   time.Duration
 	Fence   int64 // of a grant; zero where the lock has none
-	// Counted: work read the number Read and wrote Wrote. Did describes other work in words.
+	// Counted: work read the number Read and wrote Wrote.
 	Counted     bool
 	Read, Wrote int64
-	Did         string
 }
 
 // Returned is the event of an answer to an operation; gaveUp: the operation was cancelled.
@@ -24,7 +23,7 @@ func (a Answer) Returned(client, lock string, op Op, id int64, gaveUp bool) Even
 	if a.Limited {
 		e.Valid = Declared(a.Valid)
 	}
-	if d := (Detail{Error: a.Error, GaveUp: gaveUp, Text: a.Did, Read: a.Read, Wrote: a.Wrote}); d != (Detail{}) {
+	if d := (Detail{Error: a.Error, GaveUp: gaveUp, Read: a.Read, Wrote: a.Wrote}); d != (Detail{}) {
 		e.Detail = &d
 	}
 	return e

@@ -303,7 +303,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(headerLine + `{"at":1,"kind":"step"}` + "\n")
 	f.Add(headerLine + `{"kind":"command","detail":{"command":{"args":["a"],"changes":[{"key":"k","before":{},"after":{"ttl":1}}]}}}`)
 	f.Add(headerLine + `{"kind":"fault","x":[1e5,{"y":"\ud800"}],"detail":{"fault":{"phase":"inject"}}}` + "\n")
-	f.Add(headerLine + `{"kind":"final","detail":{"work":{"workload":"market","data":[{"name":"money","values":["1",""]},{}]}}}` + "\n")
+	f.Add(headerLine + `{"kind":"final","detail":{"work":{"workload":"stock","data":[{"name":"stock","values":["1",""]},{}]}}}` + "\n")
 	f.Add("\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		file, err := readAny(text)

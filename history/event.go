@@ -26,7 +26,7 @@ const (
 	// KindCall: the lab is about to ask Client for operation Op with number ID on Lock. Detail (optional): Bound.
 	KindCall
 	// KindReturn: the lab has the answer to operation ID: Outcome, and Valid or Fence where the lock declares them.
-	// Detail (optional): Error, GaveUp; for OpWork Read and Wrote, or Text, the client's description of the work.
+	// Detail (optional): Error, GaveUp; for OpWork Read and Wrote.
 	KindReturn
 	// KindLost: Client's lock announced that it is lost; ID is the acquire that began the hold in question, zero if it did not say. Detail: Why.
 	KindLost

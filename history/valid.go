@@ -69,7 +69,10 @@ func (v *validator) check(e *Event) error {
 	}
 	switch e.Kind {
 	case KindOpen:
-		return needs(e, e.Client != "" && e.Lock != "" && e.Detail != nil, "client, a lock and a detail")
+		if err := needs(e, e.Client != "" && e.Lock != "" && e.Detail != nil, "client, a lock and a detail"); err != nil {
+			return err
+		}
+		return e.Detail.Work.check()
 	case KindCall:
 		return v.call(e)
 	case KindReturn:

@@ -19,6 +19,9 @@ func TestReadRefusesWhatCannotBe(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"an open without a detail":   {`{"kind":"open","client":"C1","lock":"k"}`, `2: an event "open" needs a client, a lock and a detail`},
 		"a command without a name":   {`{"kind":"command","client":"C1","detail":{"command":{"server":"redis"}}}`, `2: an event "command" needs a`},
+		"an unknown workload":        {`{"kind":"open","client":"C1","lock":"k","detail":{"work":{"workload":"market"}}}`, `2: no workload is called "market"`},
+		"a sale without a stock":     {`{"kind":"open","client":"C1","lock":"k","detail":{"work":{"workload":"flash-sale"}}}`, `2: the work "flash-sale" needs one number of the name "stock"`},
+		"a stock that is no number":  {`{"kind":"open","client":"C1","lock":"k","detail":{"work":{"workload":"stock","data":[{"name":"stock","values":["x"]}]}}}`, `2: the stock is "x", which is no number`},
 		"a fault without a name":     {`{"kind":"fault","detail":{}}`, `2: an event "fault" needs a fault with its name`},
 		"an unknown phase":           {`{"kind":"fault","detail":{"fault":{"name":"crash","phase":"x"}}}`, `2: no phase of a fault is called "x"`},
 		"a call of nothing":          {`{"kind":"call","client":"C1","lock":"k","id":1}`, `2: an event "call" needs a`},

@@ -1,5 +1,10 @@
 package history
 
+import (
+	"fmt"
+	"strconv"
+)
+
 // Workload names the work under a lock, and its data.
 type Workload string
 
@@ -10,10 +15,10 @@ const (
 	Ledger         Workload = "ledger"           // an entry that names the one before it is appended
 	FlashSale      Workload = "flash-sale"       // the stock is in the client's memory, the number of items sold in the store
 	FlashSaleStore Workload = "flash-sale-store" // both are in the store
-	Market         Workload = "market"           // items are listed and bought, for money
-	MarketWatch    Workload = "market-watch"     // likewise, in transactions that abort if what they read has changed
-	MarketItems    Workload = "market-items"     // each lock is for one item, which is listed and bought under it
 )
+
+// sells says whether the work sells what a stock has.
+func (w Workload) sells() bool { return w == Stock || w == FlashSale || w == FlashSaleStore }
 
 // SoldOut is the Detail.Error of an OpWork that was answered No because nothing was left to sell.
 const SoldOut = "sold out"
@@ -26,8 +31,36 @@ type Work struct {
 
 // Datum is one named part of a workload's data.
 type Datum struct {
-	Name   string   // "stock", "database", "funds C1" …
+	Name   string   // "stock", "cache", "entries" …
 	Values []string // one for a number, all in order for a list, sorted for a set
+}
+
+// Stock is how much there was to sell at the beginning; zero where nothing is sold.
+func (w *Work) Stock() (int64, error) {
+	if !w.Workload.sells() {
+		return 0, nil
+	}
+	values := w.Find("stock")
+	if len(values) != 1 {
+		return 0, fmt.Errorf("the work %q needs one number of the name \"stock\"", w.Workload)
+	}
+	n, err := strconv.ParseInt(values[0], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("the stock is %q, which is no number", values[0])
+	}
+	return n, nil
+}
+
+// check says why a judge could not read the work's data.
+func (w *Work) check() error {
+	if w == nil {
+		return nil
+	}
+	if w.Workload != Counter && w.Workload != Ledger && !w.Workload.sells() {
+		return fmt.Errorf("no workload is called %q", w.Workload)
+	}
+	_, err := w.Stock()
+	return err
 }
 
 // Find returns the values under a name, nil if there are none.

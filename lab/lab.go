@@ -34,7 +34,7 @@ const (
 // Options say where cells run and what is kept of them. The zero Options keep nothing.
 type Options struct {
 	World World // empty: Sim for scenarios; storms are Live
-	// Server is what clients lock on in the live world: embedded, redis-server, replicated, sentinel, cluster, zookeeper, zookeeper-ensemble, or the
+	// Server is what clients lock on in the live world: embedded, redis-server, replicated, cluster, zookeeper, zookeeper-ensemble, or the
 	// address of a running Redis; empty: embedded.
 	Server string
 	// Dir is a new directory for run.json, report.html, junit.xml and the histories; empty: nothing is written.

@@ -101,7 +101,7 @@ func drawScript(t *rapid.T) string {
 	if source := rapid.StringMatching(`[ -~]{0,40}`).Draw(t, "source"); withoutComment("source "+source) == "source "+source && strings.Trim(source, " ,") != "" {
 		lines = append(lines, "source "+source)
 	}
-	if work := rapid.SampledFrom([]string{"", "stock", "stock 1", "flash-sale 100", "market", "counter"}).Draw(t, "workload"); work != "" {
+	if work := rapid.SampledFrom([]string{"", "stock", "stock 1", "flash-sale 100", "ledger", "counter"}).Draw(t, "workload"); work != "" {
 		lines = append(lines, "workload "+work)
 	}
 	return strings.Join(append(lines, drawStory(t, lease)...), "\n")

@@ -218,7 +218,7 @@ func (p *parser) lease(words []string) error {
 }
 
 func checkName(name string) error {
-	reserved := slices.Concat(headers(), labWords(), blockWords(), []string{Shop})
+	reserved := slices.Concat(headers(), labWords(), blockWords())
 	if slices.Contains(reserved, name) {
 		return fmt.Errorf("a client cannot be called %q, because scripts use that word; try C1", name)
 	}

@@ -14,7 +14,7 @@ type Workload struct {
 	Name   history.Workload
 	Idea   string
 	Source string
-	Begins string // the initial amount that a script may set: a stock, or each client's money; empty: none
+	Begins string // the initial amount that a script may set, as the stock; empty: none
 }
 
 // Workloads lists the kinds of work, the default first.
@@ -24,9 +24,6 @@ func Workloads() []Workload {
 		{history.Stock, "read the stock from the cache, write it to the database, update the cache", "article 003, W1; article 001", "stock"},
 		{history.FlashSale, "take one from the stock in the process's own memory, count it as bought in the store", "article 000, W2, as published", "stock"},
 		{history.FlashSaleStore, "the same with the stock in the store", "article 000, W2, mended", "stock"},
-		{history.Market, "list an item, or buy one: check price and funds, then move money and item in one transaction", "article 004, W3: one lock", ""},
-		{history.MarketWatch, "the same under WATCH, which aborts the transaction if anything has changed", "article 004, W3: no lock", ""},
-		{history.MarketItems, "the same with a lock for each item: the purse is checked first, then money is added and taken", "article 004, W3: a lock per item", "money"},
 		{history.Ledger, "append an entry that carries the number of the one before", "", ""},
 	}
 }
@@ -50,10 +47,7 @@ func WorkloadNames() []string {
 	return names
 }
 
-// Shop is the seller of a market's initial items. No client may have that name.
-const Shop = "shop"
-
-// The default and the bound of an initial stock or funds.
+// The default and the bound of an initial stock.
 const (
 	defaultStock = 100
 	maxStock     = 1_000_000

@@ -45,7 +45,7 @@ It overwrites nothing.`,
 
 // writeKit writes a kit with files in place of some of its own, says what is to be prepared, and returns the command that starts the client.
 func writeKit(out io.Writer, kit kits.Kit, dir string, own map[string][]byte) (command string, err error) {
-	names, err := kit.WriteWith(dir, own)
+	names, err := kit.Write(dir, own)
 	switch {
 	case errors.Is(err, kits.ErrThere):
 		return "", usagef("%s is there already, and nothing is overwritten", strings.SplitN(err.Error(), ":", 2)[0])

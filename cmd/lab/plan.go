@@ -88,7 +88,7 @@ func (f *runFlags) checkValues() error {
 	if err := f.outFlags.check(); err != nil {
 		return err
 	}
-	if live.IsGroup(f.Server) && len(f.programs) > 0 {
+	if f.Server == live.Cluster && len(f.programs) > 0 {
 		return usagef("--server %s and --client do not go together: the lab cannot tell a program which of its links leads to the server that it is to follow; take --server replicated", f.Server)
 	}
 	return f.settingFlags.check()
@@ -275,7 +275,7 @@ func (f *settingFlags) suite() []impls.Spec {
 		return impls.Every()
 	case live.OnZooKeeper(f.Server):
 		return impls.OnZooKeeper()
-	case live.HasReplicas(f.Server):
+	case f.Server == live.Replicated:
 		return slices.Concat(impls.All(), impls.OnReplicas())
 	case f.Server == live.Cluster:
 		return slices.Concat(impls.All(), impls.OnCluster())

@@ -125,6 +125,9 @@ func (f *settingFlags) checkServer() error {
 	if f.ownServer() || live.OnZooKeeper(f.Server) {
 		return nil
 	}
+	if f.Server == "sentinel" {
+		return usagef("--server: the lab starts no Sentinels: take replicated, where the lab itself promotes replicas; the verdicts are the same")
+	}
 	if !redis.IsURL(f.Server) && address.Check(f.Server) != nil {
 		return unknown("server", address.Redact(f.Server), names, "--server takes "+
 			enumerate(append(names, "an address like 127.0.0.1:6379, rediss://user@127.0.0.1:6379/0 or zookeeper://127.0.0.1:2181"), "or"))

@@ -226,8 +226,8 @@ func (f *stormFlags) params() (none storm.Params, err error) {
 		return none, usagef("--for must be from one lease (%v) to %v, not %v", lease, maxStorm, f.length)
 	case f.hold < 0:
 		return none, usagef("--hold must not be below zero, and is %v", f.hold)
-	case live.IsGroup(f.Server):
-		return none, usagef("--server: storms have neither Sentinels nor clusters; take replicated")
+	case f.Server == live.Cluster:
+		return none, usagef("--server: storms have no cluster; take replicated")
 	case f.chosen && (live.OnZooKeeper(f.Server) || f.forPrograms()):
 		return p, f.lacked(p)
 	case f.Restart != "":

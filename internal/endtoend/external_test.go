@@ -22,6 +22,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/redisclient"
@@ -38,9 +39,7 @@ type neighbours struct {
 func startNeighbours(t *testing.T) *neighbours {
 	t.Helper()
 	needs.Found(t, "redis", redis.Find)
-	guard, err := process.StartGuard(as("guard"))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, guard.Close()) })
+	guard := servertest.StartGuard(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	theirs, err := redis.Start(ctx, guard, redis.Options{})
@@ -55,7 +54,7 @@ func startNeighbours(t *testing.T) *neighbours {
 // startToxiproxy starts one as a process and returns the URL of its API.
 func startToxiproxy(t *testing.T, guard *process.Guard) string {
 	t.Helper()
-	argv := as("toxiproxy")
+	argv := servertest.As("toxiproxy")
 	cmd := exec.Command(argv[0], argv[1:]...)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)

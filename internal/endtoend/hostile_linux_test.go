@@ -19,6 +19,7 @@ import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/faults/server/etcd"
 	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/needs"
@@ -54,7 +55,7 @@ func startHostile(t *testing.T, kind string, attacks []hostile.Attack, more ...s
 		needs.Found(t, "redis", redis.Find)
 	}
 	dir := t.TempDir()
-	args := append([]string{"run", "--json", "--server", kind, "--like", "setpx-lua", "--client", "exec " + strings.Join(as("hostile"), " ")}, more...)
+	args := append([]string{"run", "--json", "--server", kind, "--like", "setpx-lua", "--client", "exec " + strings.Join(servertest.As("hostile"), " ")}, more...)
 	for _, attack := range attacks {
 		for name, client := range map[string]string{attack.Name: attack.Name, besides + attack.Name: "C1"} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name+".lab"), fmt.Appendf(nil, turn, client, attack.Does), 0o600))

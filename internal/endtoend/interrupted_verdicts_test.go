@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report/rundir"
@@ -85,14 +85,11 @@ func interruptedReports(t *testing.T, lab *lab, run *record.Run) {
 func TestKilledRunElsewhere(t *testing.T) {
 	t.Parallel()
 	needs.Found(t, "redis", redis.Find)
-	guard, err := process.StartGuard(as("guard"))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, guard.Close()) })
+	guard := servertest.StartGuard(t)
 	theirs, err := redis.Start(t.Context(), guard, redis.Options{})
 	require.NoError(t, err)
 	tests := map[string][]string{
 		"an address": {"--server", theirs.Addr()},
-		"sentinel":   {"--server", "sentinel"},
 		"cluster":    {"--server", "cluster"},
 		"a client":   {"--server", theirs.Addr(), "--client", `exec "$LOCKLAB_TEST_BINARY" worker`, "--like", "setpx-lua"},
 	}

@@ -14,47 +14,27 @@ import (
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 
-	"github.com/locklab/locklab/internal/faults/process"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/racing"
 )
 
-// role makes the test binary another program: see TestMain.
-const role = "LOCKLAB_TEST_ROLE"
-
 // binary names the environment variable with the path of the lab under test.
 const binary = "LOCKLAB_TEST_BINARY"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(role) {
-	case "guard":
-		exitWith(process.GuardMain(os.Stdin, os.Stdout, nil))
-	case "toxiproxy":
-		exitWith(serveToxiproxy())
-	case "hostile":
-		exitWith(hostile.Run(os.Stdin, os.Stdout))
-	}
+	servertest.Become(map[string]func() error{
+		"toxiproxy": serveToxiproxy,
+		"hostile":   func() error { return hostile.Run(os.Stdin, os.Stdout) },
+	})
 	needs.SideBySide(4)
 	code, err := withLab(m.Run)
-	if err != nil {
-		exitWith(err)
-	}
-	os.Exit(code)
-}
-
-func exitWith(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(0)
-}
-
-// as is the command line that runs the test binary in a role. With the race detector, a process would sleep for a second before
-// it exits.
-func as(what string) []string {
-	return []string{"/usr/bin/env", role + "=" + what, "GORACE=atexit_sleep_ms=0", os.Args[0]}
+	os.Exit(code)
 }
 
 // withLab builds the lab for as long as the tests run.

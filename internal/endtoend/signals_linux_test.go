@@ -109,7 +109,7 @@ func subcommands(t *testing.T, n *neighbours, saved fixtures, adapters bool) []s
 
 // newerServers are those of several processes, or of another kind than Redis, as far as this machine has them.
 func newerServers() []string {
-	servers := []string{"replicated", "sentinel", "cluster"}
+	servers := []string{"replicated", "cluster"}
 	if _, _, err := zookeeper.Find(); err == nil { // else tests of cmd/lab say so
 		servers = append(servers, "zookeeper", "zookeeper-ensemble")
 	}

@@ -56,11 +56,9 @@ func Find(name string) (Kit, bool) {
 // ErrThere says that a file is there already. Nothing is overwritten.
 var ErrThere = errors.New("is there already")
 
-// Write writes the kit's files into a directory, which it makes if there is none. It returns their names.
-func (k Kit) Write(dir string) (names []string, err error) { return k.WriteWith(dir, nil) }
-
-// WriteWith is Write with files of the caller's, by their names, beside the kit's or in their place.
-func (k Kit) WriteWith(dir string, own map[string][]byte) (names []string, err error) {
+// Write writes the kit's files into a directory, which it makes if there is none, with files of the caller's, by their names, beside them or in their
+// place. It returns the names of the kit's.
+func (k Kit) Write(dir string, own map[string][]byte) (names []string, err error) {
 	contents := map[string][]byte{}
 	read := func(from fs.FS, begin, into string) error {
 		return fs.WalkDir(from, begin, func(name string, entry fs.DirEntry, err error) error {

@@ -99,7 +99,7 @@ func longUnlessPython(t *testing.T, kit string) {
 // prepare writes a kit, has it changed, and prepares it. A machine that lacks something is passed over.
 func prepare(t *testing.T, kit kits.Kit, dir string, change func()) {
 	t.Helper()
-	names, err := kit.Write(dir)
+	names, err := kit.Write(dir, nil)
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	change()
@@ -151,7 +151,7 @@ func TestKitsWork(t *testing.T) {
 func TestKitsAreSmall(t *testing.T) {
 	for _, kit := range kits.All() {
 		dir := t.TempDir()
-		names, err := kit.Write(dir)
+		names, err := kit.Write(dir, nil)
 		require.NoError(t, err)
 		lines := 0 // of the kit, in all its sources
 		for _, name := range names {
@@ -165,7 +165,7 @@ func TestKitsAreSmall(t *testing.T) {
 		}
 		assert.Less(t, lines, 300, kit.Name)
 		assert.Greater(t, lines, 100, kit.Name)
-		_, err = kit.Write(dir)
+		_, err = kit.Write(dir, nil)
 		assert.ErrorIs(t, err, kits.ErrThere, "nothing is overwritten")
 	}
 }

@@ -64,7 +64,7 @@ func beside(t *testing.T, kit, program, file, source string) play.Subject {
 	needs.Program(t, kit, program)
 	found, _ := kits.Find(kit)
 	dir := t.TempDir()
-	_, err := found.Write(dir)
+	_, err := found.Write(dir, nil)
 	require.NoError(t, err)
 	path := filepath.Join(dir, file)
 	require.NoError(t, os.WriteFile(path, []byte(source), 0o600))

@@ -47,7 +47,7 @@ type Setting struct {
 // reviewed says whether what is n/a was reviewed for such a setting. Where clients find the primary by themselves, more is.
 func (s Setting) reviewed() bool {
 	own := s.Server == "" || slices.Contains(live.Servers(), s.Server)
-	return own && !live.IsGroup(s.Server) && s.Wait == ""
+	return own && s.Server != live.Cluster && s.Wait == ""
 }
 
 // CellsPerCore is how many cells of the live world are in flight by default, for each core: they mostly wait. With 24 a suite took a third
@@ -55,7 +55,7 @@ func (s Setting) reviewed() bool {
 const CellsPerCore = 40
 
 // So many are in flight where each cell has several processes: three for each server with replicas, which a script may start anew, and six
-// that ask each other all the time where there are Sentinels or a cluster.
+// that ask each other all the time where there is a cluster.
 const (
 	replicatedPerCore = 20
 	groupsPerCore     = 6
@@ -73,7 +73,7 @@ func (s Setting) parallel() int {
 	switch s.Server {
 	case live.Replicated:
 		perCore = replicatedPerCore
-	case live.Sentinel, live.Cluster, live.Ensemble:
+	case live.Cluster, live.Ensemble:
 		perCore = groupsPerCore
 	case live.Etcd, live.Postgres:
 		perCore = programCellsPerCore

@@ -30,16 +30,6 @@ type Symptom struct {
 	Follows int
 }
 
-// Causes are the indexes of the symptoms that follow from no other; the first is the cause of the finding.
-func (s *Story) Causes() (causes []int) {
-	for i, symptom := range s.Symptoms {
-		if symptom.Follows < 0 {
-			causes = append(causes, i)
-		}
-	}
-	return causes
-}
-
 // Of tells the story of a verdict and its history.
 func Of(verdict checker.Verdict, events []history.Event) *Story {
 	return About(verdict, func() *timeline.Timeline { return timeline.Of(events) })

@@ -76,10 +76,9 @@ func keeperAddrs(named []string) []string {
 	return addrs
 }
 
-// keeperOf returns the connections of a lock on a ZooKeeper: each has a session of its own, with the lease of the lock for a time-out.
-func (s *session) keeperOf(req protocol.Request) (l links, err error) {
-	l.resource = s.resource
-	named := req.Servers
+// resourceOf returns the connection to the resource, and which servers a lock is on that connects to them in its own way.
+func (s *session) resourceOf(req protocol.Request) (l links, named []string, err error) {
+	l.resource, named = s.resource, req.Servers
 	if len(named) == 0 {
 		named = s.init.Servers
 	}
@@ -88,8 +87,17 @@ func (s *session) keeperOf(req protocol.Request) (l links, err error) {
 		l.own = []server{l.resource}
 		if err := l.resource.ping(s.ctx); err != nil {
 			l.close()
-			return links{}, fmt.Errorf("the resource of %s: %w", req.Handle, err)
+			return links{}, nil, fmt.Errorf("the resource of %s: %w", req.Handle, err)
 		}
+	}
+	return l, named, nil
+}
+
+// keeperOf returns the connections of a lock on a ZooKeeper: each has a session of its own, with the lease of the lock for a time-out.
+func (s *session) keeperOf(req protocol.Request) (links, error) {
+	l, named, err := s.resourceOf(req)
+	if err != nil {
+		return links{}, err
 	}
 	if l.keeper, err = dialKeeper(s.ctx, keeperAddrs(named), protocol.Duration(req.LeaseMS)); err != nil {
 		l.close()
@@ -107,22 +115,12 @@ func serviceAddr(addr string) string {
 }
 
 // serviceOf returns the connections of a lock that connects to its service by itself: the resource's.
-func (s *session) serviceOf(req protocol.Request) (l links, err error) {
-	named := req.Servers
-	if len(named) == 0 {
-		named = s.init.Servers
+func (s *session) serviceOf(req protocol.Request) (links, error) {
+	l, named, err := s.resourceOf(req)
+	if err == nil {
+		l.service = serviceAddr(named[0])
 	}
-	l.resource, l.service = s.resource, serviceAddr(named[0])
-	if req.Resource == "" {
-		return l, nil
-	}
-	l.resource = s.dial(req.Resource)
-	l.own = []server{l.resource}
-	if err := l.resource.ping(s.ctx); err != nil {
-		l.close()
-		return links{}, fmt.Errorf("the resource of %s: %w", req.Handle, err)
-	}
-	return l, nil
+	return l, err
 }
 
 // close ends the lock's own connections.

@@ -39,7 +39,7 @@ func TestPythonTakesTurns(t *testing.T) {
 		assert.Equal(t, int64(0), *answer.Read)
 		assert.Equal(t, int64(1), *answer.Wrote)
 
-		assert.True(t, one.working(history.Market, 0).Unsupported)
+		assert.True(t, one.working(history.Stock, 0).Unsupported)
 
 		_, waits := two.send(protocol.Request{Do: protocol.Acquire, Handle: "h", WithinMS: protocol.MS(patience)})
 		assert.Equal(t, protocol.OK, one.do(protocol.Release))

@@ -36,9 +36,8 @@ type server interface {
 // redisServer is one that is reached through go-redis. Nothing that another package sees names it: the library's types have hundreds of methods
 // for a compiler to go through, each time that they are seen.
 type redisServer struct {
-	options  func() *redis.Options // anew for each client: go-redis fills them in
-	follower *follower             // finds the primary; nil: the server is at the address of the options
-	rdb      atomic.Pointer[connection]
+	options func() *redis.Options // anew for each client: go-redis fills them in
+	rdb     atomic.Pointer[connection]
 	// resends: the library resends commands, so an error reply says nothing about earlier tries.
 	resends bool
 	running sync.WaitGroup // commands, including cancelled ones
@@ -69,18 +68,13 @@ func newResendingServer(addr string, db int) *redisServer {
 
 func dial(resends bool, options func() *redis.Options) *redisServer {
 	s := &redisServer{options: options, resends: resends}
-	if addr, is, _ := protocol.ParseSentinel(s.addr()); is {
-		s.follower = newFollower(addr)
-	}
 	s.rdb.Store(s.newClient())
 	return s
 }
 
 func (s *redisServer) newClient() *connection {
 	var made connection
-	if s.follower != nil {
-		made = single{redis.NewFailoverClient(s.follower.options(s.options()))}
-	} else if addr, is, _ := protocol.ParseCluster(s.addr()); is {
+	if addr, is, _ := protocol.ParseCluster(s.addr()); is {
 		made = newClustered(addr, s.options(), s.resends)
 	} else {
 		made = single{redis.NewClient(quiet(s.options()))}
@@ -115,11 +109,6 @@ func (s *redisServer) ping(ctx context.Context) error {
 // reconnect replaces all connections. Commands on the old ones end with an error. A resending library reconnects by itself, and must not be
 // interrupted between two tries.
 func (s *redisServer) reconnect(ctx context.Context) error {
-	if s.follower != nil {
-		if switched, err := s.follow(ctx); err != nil || switched {
-			return err
-		}
-	}
 	if s.resends {
 		return s.ping(ctx)
 	}

@@ -121,7 +121,7 @@ func (s *session) begin(req protocol.Request) protocol.Message {
 		if isKeeper(addr) || isService(addr) {
 			continue // open connects: a session has the time-out of its lock
 		}
-		if err := protocol.CheckAddr(addr); err != nil {
+		if _, _, err := protocol.ParseCluster(addr); err != nil {
 			return refused(err.Error())
 		}
 		server := s.dial(addr)
@@ -304,7 +304,7 @@ func (s *session) work(req protocol.Request) {
 		s.out.answer(req.ID, refused("init named no resource"))
 	default:
 		s.start(h, req, func(ctx context.Context, say func(protocol.Message)) {
-			task := work.Task{Resource: h.links.resource, Shared: s.shared.of, Client: s.init.Client, Key: req.Key, Stock: req.Stock, Item: req.Item}
+			task := work.Task{Resource: h.links.resource, Shared: s.shared.of, Client: s.init.Client, Key: req.Key, Stock: req.Stock}
 			say(protocol.Reply(task.Under(h.lock).Do(ctx, history.Workload(req.Workload))))
 		})
 	}

@@ -13,7 +13,7 @@ import (
 // working asks a client for work on the key "data".
 func (c *client) working(work history.Workload, stock int64) protocol.Message {
 	c.t.Helper()
-	return c.ask(protocol.Request{Do: protocol.Work, Handle: "h", Key: "data", Workload: string(work), Stock: stock, Item: "item-1"})
+	return c.ask(protocol.Request{Do: protocol.Work, Handle: "h", Key: "data", Workload: string(work), Stock: stock})
 }
 
 // plainAndFenced runs a test with a lock that hands out fences, and with one that does not, in which two clients work in turn.
@@ -91,61 +91,18 @@ func TestLedgerEntriesFollowOneAnother(t *testing.T) {
 	})
 }
 
-func TestMarketMovesMoneyAndItems(t *testing.T) {
-	for _, work := range []history.Workload{history.Market, history.MarketWatch} {
-		plainAndFenced(t, func(t *testing.T, addr string, one, two *client) {
-			rdb := direct(t, addr)
-			require.NoError(t, rdb.HSet(t.Context(), "data", "item-2", "shop 10", "item-10", "shop 10").Err())
-			require.NoError(t, rdb.MSet(t.Context(), "data:funds:C1", 15, "data:funds:C2", 15).Err())
-			assert.Equal(t, "bought item-2 from shop for 10", one.working(work, 0).Did)
-			assert.Equal(t, "listed item-2 for 10", one.working(work, 0).Did)
-			assert.Equal(t, "not enough money", one.working(work, 0).Error)
-			handOver(t, one, two)
-			assert.Equal(t, "bought item-2 from C1 for 10", two.working(work, 0).Did)
-			assert.Equal(t, []any{"15", "5", "10"}, rdb.MGet(t.Context(), "data:funds:C1", "data:funds:C2", "data:funds:shop").Val())
-			assert.Equal(t, []string{"item-2"}, rdb.SMembers(t.Context(), "data:items:C2").Val())
-			require.NoError(t, rdb.Del(t.Context(), "data", "data:items:C2").Err())
-			answer := two.working(work, 0)
-			assert.Equal(t, protocol.No, answer.Outcome)
-			assert.Equal(t, "nothing is for sale", answer.Error)
-		})
-	}
-}
-
-// Two locks of a process are for two items, and share its purse.
-func TestMarketOfItems(t *testing.T) {
-	plainAndFenced(t, func(t *testing.T, addr string, one, two *client) {
-		rdb := direct(t, addr)
-		require.NoError(t, rdb.HSet(t.Context(), "data", "item-1", "shop 10").Err())
-		require.NoError(t, rdb.MSet(t.Context(), "data:funds:C1", 15, "data:funds:C2", 5).Err())
-		trade := func(c *client) protocol.Message { return c.working(history.MarketItems, 0) }
-		assert.Equal(t, "bought item-1 from shop for 10", trade(one).Did)
-		handOver(t, one, two)
-		assert.Equal(t, "item-1 is not for sale", trade(two).Error)
-		handOver(t, two, one)
-		assert.Equal(t, "listed item-1 for 10", trade(one).Did)
-		assert.Equal(t, "item-1 is its own", trade(one).Error)
-		handOver(t, one, two)
-		assert.Equal(t, "not enough money", trade(two).Error)
-		assert.Equal(t, []any{"5", "5", "10"}, rdb.MGet(t.Context(), "data:funds:C1", "data:funds:C2", "data:funds:shop").Val())
-	})
-}
-
 // A client whose turn is over is refused by a resource that minds fences, whatever the work.
 func TestFencedWorkOfAllKinds(t *testing.T) {
 	addr := startMini(t)
 	for _, work := range []history.Workload{
-		history.Stock, history.FlashSale, history.FlashSaleStore, history.Ledger, history.Market, history.MarketWatch, history.MarketItems,
+		history.Stock, history.FlashSale, history.FlashSaleStore, history.Ledger,
 	} {
 		t.Run(string(work), func(t *testing.T) {
 			rdb := direct(t, addr)
 			rdb.FlushAll(t.Context())
-			require.NoError(t, rdb.MSet(t.Context(), "data:stock", 9, "data:database", 9, "data:funds:C1", 90).Err())
-			switch work {
-			case history.Stock:
+			require.NoError(t, rdb.MSet(t.Context(), "data:stock", 9, "data:database", 9).Err())
+			if work == history.Stock {
 				require.NoError(t, rdb.Set(t.Context(), "data", 9, 0).Err())
-			case history.Market, history.MarketWatch, history.MarketItems:
-				require.NoError(t, rdb.HSet(t.Context(), "data", "item-1", "shop 10").Err())
 			}
 			one, two := opened(t, addr, "fenced", long), opened(t, addr, "fenced", long)
 			require.Equal(t, protocol.OK, one.do(protocol.Acquire))

@@ -23,10 +23,9 @@ type counterHistory struct {
 	name    string
 	Updates []UpdateSpan
 	resource.Sequence
-	market  *marketHistory // where the data is no sequence
-	began   bool           // somebody said what the work is
-	opened  int            // how many updates there were by then
-	ledgers [][]string     // as found
+	began   bool       // somebody said what the work is
+	opened  int        // how many updates there were by then
+	ledgers [][]string // as found
 }
 
 // Counters reads the updates of each counter, in the order in which they appear. Like the mutex's histories, it is read
@@ -81,11 +80,6 @@ func (r *counterReader) command(i int, e *history.Event) {
 		return
 	}
 	r.wired = true
-	for _, one := range r.order {
-		if one.market != nil && e.ID != 0 {
-			one.market.command(i, e, c)
-		}
-	}
 	for n := range r.pending {
 		if p := &r.pending[n]; e.ID != 0 && p.is(e) {
 			r.of(p.lock).Note(&p.wire, c)
@@ -103,17 +97,11 @@ func (r *counterReader) event(i int, e *history.Event) {
 		r.of(e.Lock).final(i, e.Detail)
 	case e.Client == "":
 	case e.Kind == history.KindCall && e.Op == history.OpWork:
-		if m := r.of(e.Lock).market; m != nil {
-			m.call(e)
-		}
 		if !slices.ContainsFunc(r.pending, isThis) {
 			r.pending = append(r.pending, pendingWork{id: e.ID, client: e.Client, lock: e.Lock, event: i})
 		}
 	case e.Kind == history.KindReturn:
 		p := list.Take(&r.pending, isThis)
-		if m := r.of(e.Lock).market; m != nil {
-			m.back(e)
-		}
 		if p.lock == e.Lock && e.Outcome == history.OK {
 			c := r.of(e.Lock)
 			read, known := c.Read(&p.wire, e, r.wired)
@@ -124,9 +112,6 @@ func (r *counterReader) event(i int, e *history.Event) {
 
 func (c *counterHistory) final(i int, d *history.Detail) {
 	c.Updates = list.Append(c.Updates, UpdateSpan{Call: At(i), Done: At(i), Value: c.Turned(d.Value), final: true})
-	if c.market != nil && d.Work != nil {
-		c.market.ends = append(c.market.ends, d.Work)
-	}
 	if c.Work == history.Ledger {
 		c.ledgers = append(c.ledgers, d.Work.Find("entries"))
 	}
@@ -137,11 +122,7 @@ func (c *counterHistory) open(w *history.Work) {
 	if c.began {
 		return
 	}
-	var ok bool
-	if c.Sequence, ok = resource.SequenceOf(w); !ok {
-		c.market = newMarketHistory(w)
-	}
-	c.began, c.opened = true, len(c.Updates)
+	c.Sequence, c.began, c.opened = resource.SequenceOf(w), true, len(c.Updates)
 }
 
 // CounterState is what is known of a counter that only grows.

@@ -47,10 +47,6 @@ func OpinionOf(locks []*Lock, events []history.Event, j Judge) Opinion {
 		}
 	}
 	for _, counter := range Counters(events) {
-		if counter.market != nil {
-			o.Add(lostUpdateName, counter.name, j.Windows(counter.market.windows()))
-			continue
-		}
 		o.Add(lostUpdateName, counter.name, j.Windows(CounterWindows(counter.Updates)))
 		o.Add(lostUpdateName, counter.name, j.Windows(counter.dataWindows()))
 	}

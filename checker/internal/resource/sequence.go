@@ -15,28 +15,13 @@ type Sequence struct {
 	Stock int64 // at the beginning of a sale; zero: nothing is sold
 }
 
-// SequenceOf is what an open says of the work. ok is false for work whose data is no sequence.
-func SequenceOf(w *history.Work) (s Sequence, ok bool) {
-	if w == nil {
-		return Sequence{}, true
+// SequenceOf is what an open says of the work.
+func SequenceOf(w *history.Work) (s Sequence) {
+	if w != nil {
+		s.Work = w.Workload
+		s.Stock, _ = w.Stock()
 	}
-	s.Work = w.Workload
-	switch w.Workload {
-	case history.Counter, history.Ledger:
-		return s, true
-	case history.Stock, history.FlashSale, history.FlashSaleStore:
-		s.Stock, ok = WholeNumber(w.Find("stock"))
-		return s, ok
-	}
-	return s, false
-}
-
-// WholeNumber reads values of which there should be one.
-func WholeNumber(values []string) (int64, bool) {
-	if len(values) != 1 {
-		return 0, false
-	}
-	return counted(values[0])
+	return s
 }
 
 // Falls says whether the number that clients read and write is a stock, which falls as the sequence grows.

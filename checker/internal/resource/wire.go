@@ -69,23 +69,3 @@ func (w *Wire) read(e *history.Event, wired bool) (read int64, ok bool) {
 	}
 	return read, wrote == read+1
 }
-
-// ComparedCommands are the commands in the arguments of the script that compares fences: EVAL, script, number of keys, keys,
-// fence, and then each command with the number of its words before it.
-func ComparedCommands(args []string) (commands [][]string) {
-	if len(args) < 3 {
-		return nil
-	}
-	keys, err := strconv.Atoi(args[2])
-	if err != nil || keys < 0 || 4+keys > len(args) {
-		return nil
-	}
-	for rest := args[4+keys:]; len(rest) > 0; {
-		n, err := strconv.Atoi(rest[0])
-		if err != nil || n < 1 || n >= len(rest) {
-			return commands
-		}
-		commands, rest = append(commands, rest[1:1+n]), rest[1+n:]
-	}
-	return commands
-}

@@ -12,7 +12,6 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/bench"
 	"github.com/locklab/locklab/internal/worker"
-	"github.com/locklab/locklab/internal/worker/work"
 )
 
 // MarketPlan says how to measure article 004's market.
@@ -225,11 +224,27 @@ func (t *trader) buy(ctx context.Context, item string, until, over time.Time) (e
 
 // choose is one of the first hundred items for sale; "" if there is none.
 func (t *trader) choose(ctx context.Context, read reader) (string, error) {
-	items, err := work.Texts(read(ctx, "ZRANGE", t.market(), 0, 99))
+	items, err := texts(read(ctx, "ZRANGE", t.market(), 0, 99))
 	if err != nil || len(items) == 0 {
 		return "", err
 	}
 	return items[rand.IntN(len(items))], nil
+}
+
+// texts reads a reply that is a list, with the error of its command.
+func texts(reply any, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	list, ok := reply.([]any)
+	if !ok {
+		return nil, fmt.Errorf("the server answered with a %T where a list should be", reply)
+	}
+	out := make([]string, len(list))
+	for i, one := range list {
+		out[i] = fmt.Sprint(one)
+	}
+	return out, nil
 }
 
 // purchase checks price and funds, and moves money and item. Where the guard is about the whole market, it chooses the item itself: nobody can

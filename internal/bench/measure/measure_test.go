@@ -12,6 +12,7 @@ import (
 
 	"github.com/locklab/locklab/internal/bench"
 	"github.com/locklab/locklab/internal/bench/measure"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/needs"
 )
@@ -208,8 +209,8 @@ func TestUpdates(t *testing.T) {
 
 // TestPrograms: the locks of a program are used by its own processes, beside the lab's.
 func TestPrograms(t *testing.T) {
-	program := strings.Join(as("program"), " ")
-	own, err := measure.ProgramLocks(t.Context(), as("guard"), program)
+	program := strings.Join(servertest.As("program"), " ")
+	own, err := measure.ProgramLocks(t.Context(), servertest.As("guard"), program)
 	require.NoError(t, err)
 	require.Len(t, own, 1)
 	specs, programs := append(find(t, "setpx-lua"), own...), map[string]string{"mine": program}
@@ -281,7 +282,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestOpenErrors(t *testing.T) {
-	_, err := measure.Open(t.Context(), measure.Config{Guard: as("guard"), Server: "127.0.0.1:6379"})
+	_, err := measure.Open(t.Context(), measure.Config{Guard: servertest.As("guard"), Server: "127.0.0.1:6379"})
 	require.ErrorContains(t, err, `unknown server "127.0.0.1:6379"; a measurement takes embedded or redis-server`)
 	_, err = measure.Open(t.Context(), measure.Config{})
 	require.Error(t, err)
@@ -289,7 +290,7 @@ func TestOpenErrors(t *testing.T) {
 
 // TestClientsThatDoNotStart are an error, not a figure.
 func TestClientsThatDoNotStart(t *testing.T) {
-	p, err := measure.Open(t.Context(), measure.Config{Guard: as("guard"), Host: as("host"), Client: []string{"false"}, Server: measure.Embedded})
+	p, err := measure.Open(t.Context(), measure.Config{Guard: servertest.As("guard"), Host: servertest.As("host"), Client: []string{"false"}, Server: measure.Embedded})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Close()) }()
 	var record bench.Updates

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/bench/measure"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 )
 
 // TestProgramsThatDoNotAnswer: a program that says nothing is asked no longer than the context lasts. It and what it has left behind, which keeps
@@ -41,7 +42,7 @@ func TestProgramsThatDoNotAnswer(t *testing.T) {
 	defer cancel(nil)
 	asked := make(chan error, 1)
 	go func() {
-		_, err := measure.ProgramLocks(ctx, as("guard"), fmt.Sprintf("setsid sleep 86400 3>'%s' & exec sleep 86400 3>'%s' #", first, second))
+		_, err := measure.ProgramLocks(ctx, servertest.As("guard"), fmt.Sprintf("setsid sleep 86400 3>'%s' & exec sleep 86400 3>'%s' #", first, second))
 		asked <- err
 	}()
 	<-one

@@ -6,7 +6,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -100,14 +99,10 @@ type Stopper interface {
 	StartAgain(ctx context.Context) error
 }
 
-// Group is a server of several processes, of which one at a time is the primary, at Addr. Clients learn from some of the processes which one
-// that is.
+// Group is a server of several processes, of which one at a time is the primary, at Addr. Clients learn from them which one that is.
 type Group interface {
 	Server
-	// Nodes are those that have the data.
 	Nodes() []Member
-	// Guides are those that know the primary.
-	Guides() []Member
 }
 
 // Member is a process of a group.
@@ -116,11 +111,8 @@ type Member struct {
 	Announced string // how the others know it, and name it to clients
 }
 
-// SwitchTime bounds a failover. A vote may be split, and then comes another one after two times giveUp.
+// SwitchTime bounds a failover. A vote may be split, and then comes another one.
 const SwitchTime = 30 * time.Second
-
-// ErrChoice is the error of a failover in which the Sentinels have promoted another replica than a script needs: to them that one looked worse.
-var ErrChoice = errors.New("the Sentinels have promoted another replica than the script needs")
 
 // ErrSlow is the error of a failover that takes too long, on a busy machine.
 var ErrSlow = fmt.Errorf("the servers do not fail over within %v", SwitchTime)

@@ -13,7 +13,6 @@ const (
 	ruleCheck         = "Ask the lock service whether the lock is still this client's"
 	ruleEndsWithLease = "its holder knows when the hold ends, even after a pause: it declares `valid_ms`, or sends `lost` before anything else happens"
 	ruleUnsupported   = "`true` if the client does not know the verb, or its lock cannot do it"
-	ruleVerbs         = "list of the optional verbs that it knows"
 	ruleWork          = "on the resource, `GET` the key (absent counts as 0), then `SET` it to that value plus one, as two commands"
 	ruleAnyTime       = "Do so whether or not the lock is held: the lab judges that."
 	ruleReadOn        = "Read on while an operation waits for the server: the `cancel` that ends it comes on the same stdin."
@@ -36,5 +35,4 @@ const (
 	ruleClose         = "stop what runs beside it (a watchdog), but do not release it. The handle may be opened again"
 	ruleReset         = "be equivalent to a new process. `ok`: another `init` may follow."
 	ruleExit          = "stop what runs, release nothing, answer, and end the process with status 0"
-	ruleLate          = "So a client should say so"
 )

@@ -18,7 +18,7 @@ import (
 func TestLocksOfTheLabPassAtAnAddress(t *testing.T) {
 	at := theirRedis(t)
 	s := openStage(t, func(cfg *live.Config) { cfg.Server = at.Addr() })
-	workloads := []string{"market", "counter", "ledger", "flash-sale-store"}
+	workloads := []string{"ledger", "counter", "stock", "flash-sale-store"}
 	workloads = workloads[:needs.Count(t, "workloads", 1, len(workloads))]
 	for _, spec := range impls.All() {
 		for _, workload := range workloads {

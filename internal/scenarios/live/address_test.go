@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
@@ -44,9 +44,7 @@ func theirs(t *testing.T) server.Server {
 func theirRedis(t *testing.T) *redis.Server {
 	t.Helper()
 	needs.Found(t, "redis", redis.Find)
-	guard, err := process.StartGuard(as("guard"))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, guard.Close()) })
+	guard := servertest.StartGuard(t)
 	s, err := redis.Start(t.Context(), guard, redis.Options{})
 	require.NoError(t, err)
 	return s
@@ -166,7 +164,7 @@ func TestAServerThatChangesByItself(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := theirRedis(t)
-			cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Server: at.Addr(), CellTimeout: time.Minute}
+			cfg := live.Config{Dir: t.TempDir(), Guard: servertest.As("guard"), Worker: servertest.As("worker"), Server: at.Addr(), CellTimeout: time.Minute}
 			world, err := live.Open(t.Context(), cfg)
 			require.NoError(t, err)
 			s := stage{Runner: lab.Runner{World: world}, dir: cfg.Dir, close: sync.OnceValue(world.Close)}

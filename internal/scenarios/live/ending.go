@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/faults/server"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
@@ -15,10 +16,13 @@ type serverError struct{ error }
 
 func (e *serverError) Unwrap() error { return e.error }
 
-// atServer marks an error of a server; nil stays nil.
+// atServer marks an error of a server; nil stays nil. One that is only slow is so because of the host.
 func atServer(err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, server.ErrSlow):
+		return play.Stalled("the host was slow: %v", err)
 	}
 	return &serverError{err}
 }

@@ -66,7 +66,7 @@ func (s *lockServer) open(t *tap.Tap, addr string) (all []connEnd) {
 
 // passesEnds says whether the link leads to the server at an address, and has no fault, which may keep an end from the client.
 func (l *lockLink) passesEnds(addr string) bool {
-	return l.injected == nil && l.apart == nil && (l.member == nil || l.member.Addr == addr)
+	return l.injected == nil && (l.member == nil || l.member.Addr == addr)
 }
 
 // ends are those of the connections of a handle by a link to the server at an address. Those to a relay count only if the process is paused; otherwise it is

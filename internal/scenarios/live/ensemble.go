@@ -74,20 +74,20 @@ func (m *member) Cause(ctx context.Context, f play.ServerFault) (string, error) 
 
 // breaking is do for what breaks the connections to the server.
 func (m *member) breaking(ctx context.Context, what func(context.Context, string) error) error {
-	return ofGroup(m.server.breaking(ctx, m.tap, m.Addr, func() error { return what(ctx, m.Addr) }))
+	return atServer(m.server.breaking(ctx, m.tap, m.Addr, func() error { return what(ctx, m.Addr) }))
 }
 
 // Recover ends a fault of a server of the ensemble.
-func (m *member) Recover(ctx context.Context, kind faults.Kind) (string, error) {
+func (m *member) Recover(ctx context.Context, kind faults.Kind) error {
 	if kind == faults.Isolated {
-		return "", m.do(ctx, m.server.ensemble.Rejoin)
+		return m.do(ctx, m.server.ensemble.Rejoin)
 	}
-	return "", m.do(ctx, m.server.ensemble.StartMember)
+	return m.do(ctx, m.server.ensemble.StartMember)
 }
 
 // do has something happen to the server while no request is in flight.
 func (m *member) do(ctx context.Context, what func(context.Context, string) error) error {
-	return ofGroup(m.tap.Exclusively(ctx, func() error { return what(ctx, m.Addr) }))
+	return atServer(m.tap.Exclusively(ctx, func() error { return what(ctx, m.Addr) }))
 }
 
 // faultsServers says whether a step of the script is a fault that changes a server.

@@ -1,27 +1,23 @@
 package live
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/locklab/locklab/internal/scenarios/live/service"
-
-	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/redis"
 	"github.com/locklab/locklab/internal/faults/tap"
-	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/scenarios/live/service"
 	"github.com/locklab/locklab/internal/worker/protocol"
 )
 
 // member is a process of a group, behind a tap of its own. In the history the primary has the name of the group.
 type member struct {
 	server.Member
-	what  string // in names of links
-	guide bool   // it has no data, and names the primary
-	tap   *tap.Tap
+	what string // in names of links
+	tap  *tap.Tap
 	// server is the ensemble that it is a part of, which has one tap; nil: it is part of a group.
 	server *lockServer
 }
@@ -29,7 +25,7 @@ type member struct {
 // startResource starts the server of the data. It is no group, since clients are told where it is. Then the first group of a cell shows that this
 // machine can have one.
 func (w *World) startResource(ctx context.Context) (err error) {
-	if w.kind.GroupAddr == nil {
+	if !w.kind.Slots {
 		w.resource, err = w.ownServer(ctx, w.machine.Host, 0)
 		return err
 	}
@@ -50,16 +46,9 @@ func (s *lockServer) meetGroup(ctx context.Context) error {
 	for i, m := range s.group.Nodes() {
 		s.members = append(s.members, &member{Member: m, what: fmt.Sprintf("node-%d", i+1)})
 	}
-	for i, m := range s.group.Guides() {
-		s.members = append(s.members, &member{Member: m, what: fmt.Sprintf("sentinel-%d", i+1), guide: true})
-	}
 	for i, m := range s.members {
-		watch := s.cell.run.IsLock
-		if m.guide {
-			watch = nil
-		}
 		var err error
-		if m.tap, err = s.cell.newTap(ctx, s.name, m.Addr, watch, nil, false); err != nil {
+		if m.tap, err = s.cell.newTap(ctx, s.name, m.Addr, s.cell.run.IsLock, nil, false); err != nil {
 			s.members = s.members[:i]
 			return err
 		}
@@ -82,53 +71,6 @@ func (s *lockServer) rename() {
 			m.tap.Call(history.OldPrimary, false)
 		}
 	}
-}
-
-// separate parts the primary and some clients from all others. Links to the other side refuse: what a client sends there would only wait.
-func (s *lockServer) separate(ctx context.Context, without []string) error {
-	old := s.Addr()
-	for _, client := range s.cell.run.Clients {
-		if client.Crashed() {
-			continue
-		}
-		stays := slices.Contains(without, client.Name)
-		links := slices.DeleteFunc(s.cell.peers[client.Name].linksTo([]string{s.name}), func(l *lockLink) bool { return (l.member.Addr == old) == stays })
-		_, err := atLinks(links, func(l *lockLink) (_ string, err error) {
-			l.apart, err = l.Inject(ctx, faults.LinkFault{Kind: faults.Refuse})
-			return "", err
-		})
-		if err != nil {
-			return fmt.Errorf("parting %s: %w", client.Name, err)
-		}
-	}
-	return nil
-}
-
-// join ends what separate has begun.
-func (s *lockServer) join(ctx context.Context) error {
-	for _, client := range s.cell.run.Clients {
-		links := slices.DeleteFunc(s.cell.peers[client.Name].linksTo([]string{s.name}), func(l *lockLink) bool { return l.apart == nil })
-		_, err := atLinks(links, func(l *lockLink) (string, error) {
-			apart := l.apart
-			l.apart = nil
-			return apart.Recover(ctx)
-		})
-		if err != nil {
-			return fmt.Errorf("joining %s: %w", client.Name, err)
-		}
-	}
-	return nil
-}
-
-// ofGroup is how a cell ends whose Sentinels have not done what the script needs.
-func ofGroup(err error) error {
-	switch {
-	case errors.Is(err, server.ErrChoice):
-		return play.Undecided("%v", err)
-	case errors.Is(err, server.ErrSlow):
-		return play.Stalled("the host was slow: %v", err)
-	}
-	return atServer(err)
 }
 
 // ends are the taps to which a client of the server has links, each with the name of the link.
@@ -164,18 +106,12 @@ func (e end) listen(handle string) (string, error) {
 
 // address is the address of a server as a client gets it, with the client's links to it.
 func (s *lockServer) address(links []*lockLink) string {
-	kind := s.cell.world.kind
 	if s.group == nil {
-		return kind.Scheme + links[0].Addr()
+		return s.cell.world.kind.Scheme + links[0].Addr()
 	}
-	var nodes, guides []protocol.Link
+	at := protocol.ClusterAddr{Tag: cmp.Or(s.tag, redis.ClusterTag)}
 	for _, l := range links {
-		link := protocol.Link{Announced: l.member.Announced, Addr: l.Addr()}
-		if l.member.guide {
-			guides = append(guides, link)
-		} else {
-			nodes = append(nodes, link)
-		}
+		at.Nodes = append(at.Nodes, protocol.Link{Announced: l.member.Announced, Addr: l.Addr()})
 	}
-	return kind.GroupAddr(s.tag, nodes, guides)
+	return at.String()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
@@ -42,7 +43,7 @@ func TestLocksOfTheLabBesideHostileClients(t *testing.T) {
 				attack, ok := hostile.Find(name)
 				require.True(t, ok, name)
 				text := strings.ReplaceAll(oneTurn, "C1", name)
-				run(play.Subject{Name: "setpx-lua", Argv: as("hostile")}, name, text, attack.Verdict)
+				run(play.Subject{Name: "setpx-lua", Argv: servertest.As("hostile")}, name, text, attack.Verdict)
 				run(subject(t, "setpx-lua"), "beside-"+name, oneTurn, "^safe$")
 			}
 			all.Wait()

@@ -16,6 +16,7 @@ import (
 	"github.com/locklab/locklab/internal/faults/jute"
 	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/server/address"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/scenarios/live"
@@ -28,7 +29,7 @@ func TestKeeperAtAnAddress(t *testing.T) {
 	needs.Long(t, "a ZooKeeper, and the lab beside it")
 	t.Parallel()
 	needs.Found(t, "zookeeper", zookeeper.Find)
-	guard, err := process.StartGuard(as("guard"))
+	guard, err := process.StartGuard(servertest.As("guard"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, guard.Close()) }()
 	keeper, err := zookeeper.Start(t.Context(), guard, filepath.Join(t.TempDir(), "log"))
@@ -50,7 +51,7 @@ func TestKeeperAtAnAddress(t *testing.T) {
 	scripts, err := scenarios.Builtin()
 	require.NoError(t, err)
 	w, err := live.Open(t.Context(), live.Config{
-		Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Host: as("host"), Server: address.ZooKeeperScheme + keeper.Addr(), CellTimeout: time.Minute,
+		Dir: t.TempDir(), Guard: servertest.As("guard"), Worker: servertest.As("worker"), Host: servertest.As("host"), Server: address.ZooKeeperScheme + keeper.Addr(), CellTimeout: time.Minute,
 	})
 	require.NoError(t, err)
 	assert.Regexp(t, `^ZooKeeper \d\S* at 127`, w.ServerVersion())

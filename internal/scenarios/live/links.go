@@ -28,7 +28,6 @@ type lockLink struct {
 	relay    *network.Relay    // before the link, of a client that leaves it to the lab to end connections; nil: there is none
 	injected *network.Injected // the fault in effect; nil: none
 	fault    faults.LinkFault
-	apart    *network.Injected // what parts the client from a member of a group; nil: nothing does
 }
 
 // connect makes the links of a handle. With an error it returns those made before.
@@ -206,7 +205,7 @@ func (p *peer) Reconnect(ctx context.Context, names []string) error {
 	if p.deserted() {
 		return nil
 	}
-	faulty := slices.DeleteFunc(p.linksTo(nil), func(l *lockLink) bool { return l.injected == nil && !l.strands() })
+	faulty := slices.DeleteFunc(p.linksTo(nil), func(l *lockLink) bool { return l.injected == nil })
 	stays := addrsOf(faulty)
 	addrs := slices.DeleteFunc(addrsOf(p.linksTo(names)), func(at string) bool { return slices.Contains(stays, at) })
 	if p.doomed() || p.paused || len(addrs) == 0 || p.cell.storm != nil && !p.cell.run.Traits.Can(protocol.Reconnect) { // in a storm nothing depends on it
@@ -229,6 +228,3 @@ func (p *peer) deserted() bool {
 	}
 	return true
 }
-
-// strands says whether a client that is parted from this member of a group stays where it is: it is parted from those that name the primary.
-func (l *lockLink) strands() bool { return l.apart != nil && l.member.guide }

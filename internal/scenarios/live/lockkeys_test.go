@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
@@ -102,7 +103,7 @@ func TestSeveralKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cell, events := s.playScript(t, script(t, name, test.text), play.Subject{Name: "keyed", Argv: as("keyed " + test.how)})
+			cell, events := s.playScript(t, script(t, name, test.text), play.Subject{Name: "keyed", Argv: servertest.As("keyed " + test.how)})
 			assert.Regexp(t, "^(unknown: C. )?"+test.verdict, cell.Verdict.String())
 			for _, e := range events {
 				if c := e.Command(); c != nil && c.Server != history.Resource {
@@ -118,6 +119,6 @@ func TestSeveralKeys(t *testing.T) {
 func TestSeveralKeysOnSeveralServers(t *testing.T) {
 	t.Parallel()
 	s := openStage(t, nil)
-	_, err := s.World.(*live.World).Greet(t.Context(), play.Subject{Argv: as("keyed servers")})
+	_, err := s.World.(*live.World).Greet(t.Context(), play.Subject{Argv: servertest.As("keyed servers")})
 	require.EqualError(t, err, "the client cannot be used: C1 names several keys of a lock on several servers; a lock has one key on each of several servers, or several on one")
 }

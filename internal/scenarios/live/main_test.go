@@ -23,6 +23,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/faults/resp"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/hostile"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
@@ -34,50 +35,30 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// role makes the test binary another program: see TestMain.
-const role = "LOCKLAB_TEST_ROLE"
-
 // pids names the directory in which workers leave their process ids.
 const pids = "LOCKLAB_TEST_PIDS"
 
 // TestMain lets one goroutine of toxiproxy be left behind: when a toxic that loses replies is removed from a connection on which a
 // reply is just coming in, toxiproxy waits for ever to hand that reply on.
 func TestMain(m *testing.M) {
-	switch what, how, _ := strings.Cut(os.Getenv(role), " "); what {
-	case "guard":
-		exitWith(live.GuardMain(os.Stdin, os.Stdout))
-	case "host":
-		exitWith(live.HostMain(os.Stdin, os.Stdout))
-	case "worker":
-		if dir := os.Getenv(pids); dir != "" {
-			_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(os.Getpid())), nil, 0o600)
-		}
-		exitWith(worker.Run(context.Background(), os.Stdin, os.Stdout, append(impls.Every(), renewableLocks()...)))
-	case "hostile":
-		exitWith(hostile.Run(os.Stdin, os.Stdout))
-	case "odd":
-		exitWith(oddClient(how))
-	case "keyed":
-		exitWith(keyedClient(how))
-	}
+	_, how, _ := strings.Cut(os.Getenv(servertest.Role), " ")
+	servertest.Become(map[string]func() error{
+		"guard": func() error { return live.GuardMain(os.Stdin, os.Stdout) },
+		"host":  func() error { return live.HostMain(os.Stdin, os.Stdout) },
+		"worker": func() error {
+			if dir := os.Getenv(pids); dir != "" {
+				_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(os.Getpid())), nil, 0o600)
+			}
+			return worker.Run(context.Background(), os.Stdin, os.Stdout, append(impls.Every(), renewableLocks()...))
+		},
+		"hostile": func() error { return hostile.Run(os.Stdin, os.Stdout) },
+		"odd":     func() error { return oddClient(how) },
+		"keyed":   func() error { return keyedClient(how) },
+	})
 	needs.SideBySide(4)
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"),
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe"))
-}
-
-func exitWith(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// as is the command line that runs the test binary in a role. With the race detector, a process would sleep for a second before
-// it exits.
-func as(what string) []string {
-	return []string{"/usr/bin/env", role + "=" + what, "GORACE=atexit_sleep_ms=0", os.Args[0]}
 }
 
 // stalledFor is how long a client takes that is slow, or was not run.
@@ -108,7 +89,13 @@ func oddClient(quirks string) error {
 	if hows[protocol.Init] == "persistent" {
 		stdout = persistent{}
 	}
-	go func() { exitWith(worker.Run(context.Background(), stdin, stdout, impls.Every())) }()
+	go func() {
+		if err := worker.Run(context.Background(), stdin, stdout, impls.Every()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}()
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		req, err := protocol.DecodeRequest(lines.Bytes())
@@ -192,7 +179,7 @@ func send(addr, command string) {
 // wait for the end of the test.
 func openWorld(t *testing.T, change func(*live.Config)) (_ lab.Runner, close func() error) {
 	t.Helper()
-	cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Host: as("host"), Server: live.Embedded, CellTimeout: time.Minute}
+	cfg := live.Config{Dir: t.TempDir(), Guard: servertest.As("guard"), Worker: servertest.As("worker"), Host: servertest.As("host"), Server: live.Embedded, CellTimeout: time.Minute}
 	if change != nil {
 		change(&cfg)
 	}
@@ -213,7 +200,7 @@ func subject(t *testing.T, lock string) play.Subject {
 
 // foreign is a client that the lab knows nothing about.
 func foreign(lock, quirk string) play.Subject {
-	return play.Subject{Name: lock, Argv: as("odd " + quirk)}
+	return play.Subject{Name: lock, Argv: servertest.As("odd " + quirk)}
 }
 
 // script parses a text without the title.

@@ -349,11 +349,8 @@ func order(req *protocol.Request, data play.Data) {
 	if data.Work != history.Counter {
 		req.Workload = string(data.Work)
 	}
-	switch data.Work {
-	case history.FlashSale:
+	if data.Work == history.FlashSale {
 		req.Stock = data.Stock
-	case history.MarketItems:
-		req.Item = data.Item
 	}
 }
 

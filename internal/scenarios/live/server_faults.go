@@ -18,7 +18,7 @@ import (
 // catalogue does not say of it; an Ending if this server cannot have it.
 type serverEffect struct {
 	begin func(context.Context, *lockServer, play.ServerFault) (evidence string, err error)
-	end   func(context.Context, *lockServer) (evidence string, err error)
+	end   func(context.Context, *lockServer) error
 }
 
 // serverEffects are the faults that a server can have.
@@ -36,7 +36,7 @@ func serverEffects() map[faults.Kind]serverEffect {
 			begin: func(ctx context.Context, s *lockServer, f play.ServerFault) (string, error) {
 				return "", s.slow(ctx, f.By)
 			},
-			end: func(ctx context.Context, s *lockServer) (string, error) { return "", s.slow(ctx, 0) },
+			end: func(ctx context.Context, s *lockServer) error { return s.slow(ctx, 0) },
 		},
 	}
 }
@@ -47,52 +47,30 @@ func (s *lockServer) Cause(ctx context.Context, f play.ServerFault) (evidence st
 	if !can {
 		return "", fmt.Errorf("%s is no fault of a server", f.Kind)
 	}
-	parts := s.group != nil && f.Kind == faults.SplitBrain // the servers break no connection, but links refuse
-	if parts {
-		if err := s.separate(ctx, f.Without); err != nil {
-			return "", err
-		}
-	}
 	do := func() error {
 		evidence, err = effect.begin(ctx, s, f)
 		return err
 	}
 	defer s.rename()
-	switch {
-	case parts:
-		if err = s.tap.Exclusively(ctx, do); err == nil {
-			s.tap.Break()
-		}
-	case f.Kind.Of().Breaks:
-		if err = s.breaking(ctx, s.tap, s.Addr(), do); err == nil && f.Kind != faults.Down {
-			err = s.adopt()
-		}
-	default:
+	if !f.Kind.Of().Breaks {
 		err = s.tap.Exclusively(ctx, do)
+	} else if err = s.breaking(ctx, s.tap, s.Addr(), do); err == nil && f.Kind != faults.Down {
+		err = s.adopt()
 	}
-	return evidence, ofGroup(err)
+	return evidence, atServer(err)
 }
 
 // Recover ends a fault of the server.
-func (s *lockServer) Recover(ctx context.Context, kind faults.Kind) (evidence string, err error) {
+func (s *lockServer) Recover(ctx context.Context, kind faults.Kind) error {
 	end := serverEffects()[kind].end
 	if end == nil {
-		return "", fmt.Errorf("no server recovers from %s", kind)
+		return fmt.Errorf("no server recovers from %s", kind)
 	}
 	defer s.rename()
-	err = s.tap.Exclusively(ctx, func() error {
-		evidence, err = end(ctx, s)
-		return err
-	})
-	switch {
-	case err != nil:
-		return "", ofGroup(err)
-	case kind == faults.SplitBrain && s.group != nil:
-		return evidence, s.join(ctx)
-	case kind == faults.Down:
-		return evidence, atServer(s.adopt())
+	if err := s.tap.Exclusively(ctx, func() error { return end(ctx, s) }); err != nil || kind != faults.Down {
+		return atServer(err)
 	}
-	return evidence, nil
+	return atServer(s.adopt())
 }
 
 func jumpClock(ctx context.Context, s *lockServer, f play.ServerFault) (string, error) {
@@ -142,28 +120,21 @@ func split(ctx context.Context, s *lockServer, f play.ServerFault) (string, erro
 		return "", err
 	}
 	old, err := replicator.Split(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", wrap("splitting", err)
-	case s.group != nil:
-		return "the Sentinels have promoted a replica, and both answer as primaries", nil
 	}
 	s.tap.Divert(func(client string) bool { return slices.Contains(f.Without, history.ProcessOf(client)) }, old, history.OldPrimary)
 	return "", nil
 }
 
 // demote has the old primary answer nobody any more.
-func demote(ctx context.Context, s *lockServer) (evidence string, err error) {
+func demote(ctx context.Context, s *lockServer) error {
 	replicator, err := s.replicator()
 	if err != nil {
-		return "", err
+		return err
 	}
-	if s.group == nil {
-		s.tap.Divert(nil, "", "")
-	} else {
-		evidence = "the Sentinels have made the old primary a replica"
-	}
-	return evidence, wrap("the old primary", replicator.Demote(ctx))
+	s.tap.Divert(nil, "", "")
+	return wrap("the old primary", replicator.Demote(ctx))
 }
 
 func migrate(ctx context.Context, s *lockServer, f play.ServerFault) (string, error) {
@@ -177,12 +148,12 @@ func migrate(ctx context.Context, s *lockServer, f play.ServerFault) (string, er
 }
 
 // migrated has the primary that has the keys own their slot.
-func migrated(ctx context.Context, s *lockServer) (string, error) {
+func migrated(ctx context.Context, s *lockServer) error {
 	migrator, err := s.migrator()
 	if err != nil {
-		return "", err
+		return err
 	}
-	return "", wrap("migrating the slot", migrator.Migrated(ctx))
+	return wrap("migrating the slot", migrator.Migrated(ctx))
 }
 
 func stop(ctx context.Context, s *lockServer, _ play.ServerFault) (string, error) {
@@ -202,10 +173,10 @@ func (s *lockServer) slow(ctx context.Context, each time.Duration) error {
 	return err
 }
 
-func startAgain(ctx context.Context, s *lockServer) (string, error) {
+func startAgain(ctx context.Context, s *lockServer) error {
 	stopper, err := s.stopper()
 	if err != nil {
-		return "", err
+		return err
 	}
-	return "", wrap("starting the server again", stopper.StartAgain(ctx))
+	return wrap("starting the server again", stopper.StartAgain(ctx))
 }

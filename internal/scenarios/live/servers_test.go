@@ -220,22 +220,7 @@ func TestFailOverToAReplica(t *testing.T) {
 	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Replicated }), cells)
 }
 
-// TestFailOverBySentinels: where the Sentinels decide, and clients follow by themselves, the verdicts are the same.
-func TestFailOverBySentinels(t *testing.T) {
-	needs.Long(t, "fail-overs by sentinels")
-	needs.Found(t, "redis", redis.Find)
-	playExpected(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Sentinel }), map[string][]string{
-		"fail-over-before-replication": {"watchdog"},
-		"fail-over-after-replication":  {"setnx-watch"},
-		"wait-and-the-right-replica":   {"setpx-lua-wait"},
-		"wait-and-the-wrong-replica":   {"setpx-lua-wait"},
-		"split-brain":                  {"setpx-lua-resend", "setpx-lua-wait"},
-		"restart-amid-release":         {"setpx-lua"},
-		"cut-off-past-lease":           {"setpx-lua"},
-	})
-}
-
-// TestFailOverInACluster: so are they where a node of a Redis Cluster takes over.
+// TestFailOverInACluster: where a node of a Redis Cluster takes over, and clients follow by themselves, the verdicts are the same.
 func TestFailOverInACluster(t *testing.T) {
 	needs.Long(t, "fail-overs in a cluster")
 	needs.Found(t, "redis", redis.Find)

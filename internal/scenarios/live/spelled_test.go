@@ -20,6 +20,7 @@ import (
 
 	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/resp"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/internal/scenarios/live"
@@ -49,7 +50,7 @@ func TestSpelledScripts(t *testing.T) {
 	_, err := heard.Receive(t.Context())
 	require.NoError(t, err)
 
-	guard, err := process.StartGuard(as("guard"))
+	guard, err := process.StartGuard(servertest.As("guard"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, guard.Close()) }()
 	tapped, err := live.TapAt(t.Context(), guard, at.Addr(), ownPrefix)

@@ -56,13 +56,6 @@ func TestEveryVerbOfReplicas(t *testing.T) {
 	playEach(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Replicated }), replicaVerbs())
 }
 
-// TestEveryVerbWithSentinels does so where Sentinels fail over.
-func TestEveryVerbWithSentinels(t *testing.T) {
-	needs.Long(t, "every verb on three sentinels")
-	needs.Found(t, "redis", redis.Find)
-	playEach(t, openStage(t, func(cfg *live.Config) { cfg.Server = live.Sentinel }), replicaVerbs())
-}
-
 // TestEveryVerbOfACluster does so for a cluster, which the model does not have.
 func TestEveryVerbOfACluster(t *testing.T) {
 	needs.Long(t, "every verb on a cluster")

@@ -41,11 +41,6 @@ func TestEachWorkloadIsDoneAndRead(t *testing.T) {
 		{"stock 2", "stock 2, sold 2, 0 left; too many people: 1", "stock 2, sold 3, 0 left: oversold by 1"},
 		{"flash-sale-store 2", "stock 2, sold 2, 0 left; too many people: 1", "stock 2, sold 3, 0 left: oversold by 1"},
 		{"ledger", "2 entries, 2 acknowledged", "3 entries, 3 acknowledged: not one after the other"},
-		{"market", "0 listed, 2 bought; the money adds up, each item is in one place",
-			"1 listed, 2 bought. Together they had 200 in the beginning and have 190 in the end: 10 are lost. " +
-				"In the end item-1 is with the market and with C1."},
-		{"market-items", "0 listed, 1 bought; the money adds up, each item is in one place",
-			"1 listed, 2 bought. In the end item-1 is with the market and with C1."},
 	} {
 		script := script(t, test.work, "workload "+test.work+"\n"+overlapping)
 		cell, events := s.playScript(t, script, subject(t, "setpx-lua"))
@@ -61,14 +56,10 @@ func TestEachWorkloadIsDoneAndRead(t *testing.T) {
 	}
 }
 
-// WATCH needs no lock to keep the data whole, and a stock in each process's memory makes a good lock useless.
-func TestWorkloadsThatTheLockDoesNotDecide(t *testing.T) {
+// A stock in each process's memory makes a good lock useless.
+func TestWorkloadThatTheLockDoesNotDecide(t *testing.T) {
 	s := openStage(t, nil)
-	cell, _ := s.playScript(t, script(t, "watch", "workload market-watch\n"+overlapping), subject(t, "local"))
-	assert.Equal(t, []checker.Name{checker.DoubleHolder, checker.StaleWrite}, cell.Verdict.Names(), cell.Data)
-	assert.Equal(t, "1 listed, 2 bought; the money adds up, each item is in one place", cell.Data)
-
-	cell, _ = s.playScript(t, script(t, "memory", "workload flash-sale 1\n"+overlapping), subject(t, "setpx-lua"))
+	cell, _ := s.playScript(t, script(t, "memory", "workload flash-sale 1\n"+overlapping), subject(t, "setpx-lua"))
 	assert.Equal(t, []checker.Name{checker.LostUpdate}, cell.Verdict.Names(), cell.Data)
 	assert.Equal(t, "stock 1, sold 2: oversold by 1; too many people: 1", cell.Data)
 }
@@ -90,9 +81,9 @@ func TestExpectOfAnotherWorkload(t *testing.T) {
 	matrix, err := scenarios.BuiltinExpected()
 	require.NoError(t, err)
 	expect := lab.Expect(matrix)
-	lent := builtin(t, "pause-past-lease").Under(history.Market)
+	lent := builtin(t, "pause-past-lease").Under(history.Ledger)
 	assert.Equal(t, record.ByLock, expect(lent, play.Subject{Name: "setpx-lua"}).By)
-	own := builtin(t, "market-two-buyers").Under(history.Stock)
+	own := builtin(t, "last-item-two-requests").Under(history.Ledger)
 	assert.Equal(t, record.ByMatrix, expect(own, play.Subject{Name: "setpx-lua"}).By)
 }
 
@@ -106,9 +97,6 @@ func TestScriptThatDoesNotFitAnotherWorkload(t *testing.T) {
 		work           history.Workload
 		want           string
 	}{
-		{"setpx-lua", "take-turns", history.MarketItems, `n/a: the script does not fit the workload market-items: line 14: "C3  work => ok" came to no`},
-		{"watchdog", "clock-set-back-amid-renewal", history.MarketItems,
-			"n/a: the script does not fit the workload market-items: C2's work returned no without a write"},
 		{"setpx-lua", "loss-noticed-late", history.Ledger, "n/a: the script does not fit the workload ledger: C1's work returned ok without a GET"},
 		{"setpx-lua", "take-turns", history.Counter, "safe"},
 	} {

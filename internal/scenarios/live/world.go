@@ -39,7 +39,6 @@ const (
 	Embedded    = service.Embedded
 	RedisServer = service.RedisServer
 	Replicated  = service.Replicated
-	Sentinel    = service.Sentinel
 	Cluster     = service.Cluster
 	ZooKeeper   = service.ZooKeeper
 	Ensemble    = service.Ensemble
@@ -56,14 +55,8 @@ func ProgramServers() []string { return []string{Etcd, Postgres} }
 // Servers are all the servers that the lab starts.
 func Servers() []string { return service.Names() }
 
-// HasReplicas says whether a server that the lab starts has several replicas.
-func HasReplicas(server string) bool { return service.Of(server, false).Replicas }
-
 // OnZooKeeper says whether the lock servers are a ZooKeeper, the lab's own or one at an address.
 func OnZooKeeper(server string) bool { return service.Of(server, false).OnZooKeeper() }
-
-// IsGroup says whether clients find the primary of a server that the lab starts by themselves.
-func IsGroup(server string) bool { return service.Of(server, false).GroupAddr != nil }
 
 // Auto as Config.Advertise means the address of this machine on its way to the toxiproxy.
 const Auto = "auto"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/internal/faults/server/redis"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/redisclient"
@@ -84,7 +85,7 @@ func TestOpenFails(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			cfg := live.Config{Dir: t.TempDir(), Guard: as("guard"), Worker: as("worker"), Host: as("host"), Server: live.Embedded, CellTimeout: time.Minute}
+			cfg := live.Config{Dir: t.TempDir(), Guard: servertest.As("guard"), Worker: servertest.As("worker"), Host: servertest.As("host"), Server: live.Embedded, CellTimeout: time.Minute}
 			switch name {
 			case "no redis-server", "no etcd":
 				t.Setenv("PATH", "")

@@ -59,7 +59,7 @@ func NewCell(script *scenarios.Script, traits Traits, clients []string, prefix, 
 	c := &Cell{
 		Script: script, Traits: traits, handles: make(map[string]*Handle),
 		servers: remembered{saved: map[string]time.Duration{}, chosen: map[faults.Kind]string{}},
-		data:    Data{Work: script.Work(), Stock: script.Stock, Clients: script.Clients, Key: dataKey, Item: ItemName(0)},
+		data:    Data{Work: script.Work(), Stock: script.Stock, Key: dataKey},
 	}
 	c.otherData = c.data
 	other := ""

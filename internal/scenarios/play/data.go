@@ -3,28 +3,17 @@ package play
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/locklab/locklab/history"
-	"github.com/locklab/locklab/scenarios"
-)
-
-// The initial market: a shop has listed the items, and every client has funds.
-const (
-	marketItems = 20
-	marketPrice = 10
-	marketFunds = 100
 )
 
 // Data is the data of the work under one lock.
 type Data struct {
-	Work    history.Workload
-	Stock   int64  // the initial stock of a sale, or each client's funds
-	Item    string // the item that the lock is for, in MarketItems
-	Key     string // all other keys begin with it and a colon
-	Clients []string
+	Work  history.Workload
+	Stock int64  // the initial stock of a sale
+	Key   string // all other keys begin with it and a colon
 }
 
 // Has says whether a key belongs to the data. The resource's fences do not.
@@ -32,12 +21,8 @@ func (d Data) Has(key string) bool {
 	return key == d.Key || strings.HasPrefix(key, d.Key+":") && !strings.HasPrefix(key, d.Key+":fence")
 }
 
-// Other is the data under the second lock: a set of its own, or another item of the same market.
+// Other is the data under the second lock: a set of its own.
 func (d Data) Other() Data {
-	if d.Work == history.MarketItems {
-		d.Item = ItemName(1)
-		return d
-	}
 	d.Key += "-other"
 	return d
 }
@@ -54,42 +39,10 @@ func (d Data) Beginning() (commands [][]any, work *history.Work) {
 		set(":database", d.Stock)
 	case history.FlashSaleStore:
 		set(":stock", d.Stock)
-	case history.Market, history.MarketWatch, history.MarketItems:
-		data = d.market()
-		for n := range marketItems {
-			commands = append(commands, []any{"HSET", d.Key, ItemName(n), fmt.Sprint(scenarios.Shop, " ", marketPrice)})
-		}
-		for _, name := range d.Clients {
-			set(":funds:"+name, d.funds())
-		}
 	case history.Ledger:
 		data = nil
 	}
 	return commands, &history.Work{Workload: d.Work, Data: data}
-}
-
-// ItemName is the name of an item of the market, from 0.
-func ItemName(n int) string { return fmt.Sprintf("item-%d", n+1) }
-
-// funds are each client's initial funds.
-func (d Data) funds() int64 {
-	if d.Work == history.MarketItems {
-		return d.Stock
-	}
-	return marketFunds
-}
-
-// market is the initial market.
-func (d Data) market() []history.Datum {
-	var listed []string
-	for n := range marketItems {
-		listed = append(listed, fmt.Sprint(ItemName(n), " ", scenarios.Shop, " ", marketPrice))
-	}
-	data := []history.Datum{{Name: "market", Values: listed}}
-	for _, name := range d.Clients {
-		data = append(data, history.Datum{Name: "money of " + name, Values: []string{strconv.FormatInt(d.funds(), 10)}})
-	}
-	return data
 }
 
 // Store holds the data. Keys are full names.
@@ -116,9 +69,6 @@ func (d Data) Found(values func(key string) ([]string, error)) (*history.Detail,
 		if err != nil {
 			return nil, err
 		}
-		if part.name == "market" {
-			texts = pairs(texts)
-		}
 		found.Work.Data = append(found.Work.Data, history.Datum{Name: part.name, Values: texts})
 	}
 	var err error
@@ -137,22 +87,8 @@ func (d Data) parts() []part {
 		return []part{{"", "bought"}}
 	case history.FlashSaleStore:
 		return []part{{":stock", "stock"}, {"", "bought"}}
-	case history.Ledger:
-		return []part{{"", "entries"}}
 	}
-	parts := []part{{"", "market"}}
-	for _, name := range append(slices.Clone(d.Clients), scenarios.Shop) {
-		parts = append(parts, part{":funds:" + name, "money of " + name}, part{":items:" + name, "items of " + name})
-	}
-	return parts
-}
-
-// pairs joins each field of a hash with its value.
-func pairs(values []string) (joined []string) {
-	for pair := range slices.Chunk(values, 2) {
-		joined = append(joined, strings.Join(pair, " "))
-	}
-	return joined
+	return []part{{"", "entries"}}
 }
 
 // value is the number that sums up the data, or zero.
@@ -161,8 +97,6 @@ func (d Data) value(w *history.Work) (int64, error) {
 	switch d.Work {
 	case history.Ledger:
 		return int64(len(w.Find("entries"))), nil
-	case history.Market, history.MarketWatch, history.MarketItems:
-		return 0, nil
 	case history.FlashSale:
 		name = "bought"
 	}

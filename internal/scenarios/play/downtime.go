@@ -31,8 +31,7 @@ func (c *Cell) goDown(ctx context.Context, names []string) error {
 // comeBack starts the named servers, or all, with the data that they had.
 func (c *Cell) comeBack(ctx context.Context, names []string) error {
 	for _, s := range c.named(names) {
-		evidence, err := s.Recover(ctx, faults.Down)
-		if err != nil {
+		if err := s.Recover(ctx, faults.Down); err != nil {
 			return err
 		}
 		var healed [][]Healed
@@ -44,7 +43,7 @@ func (c *Cell) comeBack(ctx context.Context, names []string) error {
 			}
 			healed = append(healed, whole)
 		}
-		c.Fault(faults.Down, s.Name(), history.PhaseRecover, cmp.Or(evidence, faults.Down.Of().Over))
+		c.Fault(faults.Down, s.Name(), history.PhaseRecover, faults.Down.Of().Over)
 		for i, client := range clients {
 			if err := client.replace(ctx, healed[i]); err != nil {
 				return err

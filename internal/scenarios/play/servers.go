@@ -67,11 +67,10 @@ func (c *Cell) CauseAt(ctx context.Context, s Server, f ServerFault) error {
 
 // RecoverAt ends a fault of one server.
 func (c *Cell) RecoverAt(ctx context.Context, s Server, kind faults.Kind) error {
-	evidence, err := s.Recover(ctx, kind)
-	if err != nil {
+	if err := s.Recover(ctx, kind); err != nil {
 		return err
 	}
-	c.Fault(kind.Of().Recorded, s.Name(), history.PhaseRecover, cmp.Or(evidence, kind.Of().Over))
+	c.Fault(kind.Of().Recorded, s.Name(), history.PhaseRecover, kind.Of().Over)
 	return nil
 }
 

@@ -72,7 +72,7 @@ type Server interface {
 	// Cause injects a fault of the server while no command is in flight, and observes its effect; evidence is what the catalogue cannot say of that.
 	Cause(ctx context.Context, f ServerFault) (evidence string, err error)
 	// Recover ends a fault, and observes that.
-	Recover(ctx context.Context, kind faults.Kind) (evidence string, err error)
+	Recover(ctx context.Context, kind faults.Kind) error
 	// Save keeps a copy of the data for a failover.
 	Save(ctx context.Context) error
 }

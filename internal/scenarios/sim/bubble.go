@@ -60,9 +60,6 @@ func OpenBubble(cfg Config, library Library) *Bubble {
 	return &Bubble{World: Open(cfg), library: library}
 }
 
-// ServerVersion describes the servers of the cells.
-func (w *Bubble) ServerVersion() string { return w.World.ServerVersion() + ", reached over net.Conn" }
-
 // Play plays a script with the library; see World.Play. It must be called in a bubble. Every goroutine that it starts ends with it, as far as
 // those of the library do.
 func (w *Bubble) Play(ctx context.Context, subject play.Subject, script *scenarios.Script, dir string) (out play.Played, err error) {

@@ -31,16 +31,15 @@ type guest struct {
 
 	connections []transport // in the order in which they were made
 
-	mu      sync.Mutex
-	asked   []*call // to the resource, that have not been sent
-	dials   []*dialing
-	said    []notice
-	closed  bool
-	shared  map[string]any // of its locks; see impls.Env
-	paused  atomic.Bool
-	acted   atomic.Bool  // while it was paused
-	dead    atomic.Bool  // by order
-	watches atomic.Int64 // connections to the resource
+	mu     sync.Mutex
+	asked  []*call // to the resource, that have not been sent
+	dials  []*dialing
+	said   []notice
+	closed bool
+	shared map[string]any // of its locks; see impls.Env
+	paused atomic.Bool
+	acted  atomic.Bool // while it was paused
+	dead   atomic.Bool // by order
 }
 
 // notice is what a client tells the lab.
@@ -301,7 +300,7 @@ func (g *guest) carryOut(ctx context.Context, l *guestLock, op *play.Operation) 
 		return answers.Granted(l.lock, held, err)
 	case history.OpWork:
 		task := work.Task{
-			Resource: resource{g, l.handle}, Client: g.name, Key: l.handle.Data.Key, Stock: l.handle.Data.Stock, Item: l.handle.Data.Item,
+			Resource: resource{g, l.handle}, Client: g.name, Key: l.handle.Data.Key, Stock: l.handle.Data.Stock,
 			Shared: func(_ string, fresh func() any) any { return fresh() },
 		}
 		return task.Under(l.lock).Do(ctx, l.handle.Data.Work)

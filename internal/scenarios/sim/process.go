@@ -49,7 +49,7 @@ func (p *peer) carryOut(ctx process.Context, lock impls.Lock, op *operation) his
 	case history.OpWork:
 		task := work.Task{
 			Resource: p.proc.ResourceOf(h.Name), Shared: p.proc.Env(h.Name).Shared, Client: p.name, Key: h.Data.Key,
-			Stock: h.Data.Stock, Item: h.Data.Item,
+			Stock: h.Data.Stock,
 		}
 		return task.Under(lock).Do(ctx.Ctx(), h.Data.Work)
 	}

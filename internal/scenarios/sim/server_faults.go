@@ -64,13 +64,13 @@ func (s *server) Cause(_ context.Context, f play.ServerFault) (evidence string, 
 }
 
 // Recover ends a fault of the server.
-func (s *server) Recover(_ context.Context, kind faults.Kind) (string, error) {
+func (s *server) Recover(_ context.Context, kind faults.Kind) error {
 	end := serverEffects()[kind].end
 	if end == nil {
-		return "", fmt.Errorf("the model's servers do not recover from %s", kind)
+		return fmt.Errorf("the model's servers do not recover from %s", kind)
 	}
 	end(s)
-	return "", nil
+	return nil
 }
 
 func jumpClock(s *server, f play.ServerFault) (string, error) {

@@ -114,11 +114,8 @@ func (r *evidence) stopped(client string, from, to time.Duration) (total time.Du
 
 // unprotected says why no lock could have protected the data of the history.
 func (r *evidence) unprotected() string {
-	switch {
-	case r.work == history.FlashSale && len(r.processes) > 1:
+	if r.work == history.FlashSale && len(r.processes) > 1 {
 		return "each process sold a stock of its own memory, which no lock on a server protects"
-	case r.work == history.MarketItems && len(r.locks) > 1:
-		return "the data were used under several locks at a time"
 	}
 	return ""
 }

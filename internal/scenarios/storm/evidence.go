@@ -21,7 +21,6 @@ type evidence struct {
 	session   bool // it lasts as long as the client's session
 	spread
 	work      history.Workload
-	locks     map[string]bool // opened by anybody
 	processes map[string]bool // that opened one
 	began     time.Duration   // the first operation
 	effects   int             // faults that took effect
@@ -76,7 +75,7 @@ const anyClient = "*"
 func newRecord(events []history.Event) *evidence {
 	r := &evidence{
 		events: events, acquires: map[string][]operation{}, releases: map[string][]operation{}, exits: map[string]time.Duration{},
-		lateRenewals: map[string][]time.Duration{}, locks: map[string]bool{}, processes: map[string]bool{},
+		lateRenewals: map[string][]time.Duration{}, processes: map[string]bool{},
 		intervals: map[string][]faultInterval{}, clockFaults: map[string][]faultInterval{},
 	}
 	all := timeline.Of(events)
@@ -93,7 +92,7 @@ func newRecord(events []history.Event) *evidence {
 			r.lease, r.spread, r.session = e.Detail.Lease, spread{e.Detail.Servers, e.Detail.Need}, e.Detail.Session
 			r.leaseless = e.Detail.Leaseless && !e.Detail.Session
 			r.local, r.opaque = e.Detail.Unseen == history.Local, e.Detail.Unseen == history.Opaque
-			r.locks[e.Lock], r.processes[history.ProcessOf(e.Client)] = true, true
+			r.processes[history.ProcessOf(e.Client)] = true
 			if e.Detail.Work != nil {
 				r.work = e.Detail.Work.Workload
 			}

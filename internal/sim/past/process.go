@@ -111,7 +111,7 @@ func (v *life) begin(l *Moments, client int, clock time.Duration) {
 func (v *life) give(l *Moments, m *Moment) error {
 	_ = v.process.Notices()
 	if m.given.Kind == Call {
-		m.Main = v.process.Call(handle, m.given.Op, l.operation(m.given.Op, v.process.ResourceServer()))
+		m.Main = v.process.Call(handle, m.given.Op, l.operation(m.given.Op, v.process.ResourceOf("")))
 	} else {
 		v.process.Resume(m.given.Task, process.Input{Replies: m.given.Replies, Lost: m.given.Kind == Lost, Expired: m.given.Kind == Expired, Message: m.given.Text})
 	}

@@ -22,10 +22,7 @@ type server struct {
 	resends bool
 }
 
-// ResourceServer is the protected resource as the process sees it.
-func (p *Process) ResourceServer() impls.Server { return p.ResourceOf("") }
-
-// ResourceOf is the same by the connections of one of the process's locks.
+// ResourceOf is the protected resource as the process sees it, by the connections of one of its locks.
 func (p *Process) ResourceOf(handle string) impls.Server {
 	return server{process: p, handle: handle, index: Resource}
 }

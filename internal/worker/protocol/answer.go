@@ -4,7 +4,7 @@ import "github.com/locklab/locklab/history"
 
 // Reply encodes an answer as a message; Message.Answer decodes it.
 func Reply(a history.Answer) Message {
-	m := Message{Outcome: Unknown, Unsupported: a.Unsupported, Error: a.Error, Did: a.Did}
+	m := Message{Outcome: Unknown, Unsupported: a.Unsupported, Error: a.Error}
 	switch a.Outcome {
 	case history.OK:
 		m.Outcome = OK
@@ -26,7 +26,7 @@ func Reply(a history.Answer) Message {
 
 // Answer decodes a reply to an operation. An outcome that is neither ok nor no is unknown.
 func (m Message) Answer() history.Answer {
-	a := history.Answer{Outcome: history.Unknown, Unsupported: m.Unsupported, Error: m.Error, Did: m.Did}
+	a := history.Answer{Outcome: history.Unknown, Unsupported: m.Unsupported, Error: m.Error}
 	switch m.Outcome {
 	case OK:
 		a.Outcome = history.OK

@@ -14,7 +14,7 @@ func TestClusterAddr(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, is)
 	assert.Equal(t, addr, read)
-	_, is, _ = ParseCluster("sentinel://locks/a=b/c=d")
+	_, is, _ = ParseCluster("127.0.0.1:6379")
 	assert.False(t, is)
 	for bad, want := range map[string]string{"cluster://{lab}": "write cluster://TAG/NODES", "cluster:///a=b": "write cluster://TAG/NODES", "cluster://{lab}/a": "write ANNOUNCED=ADDRESS"} {
 		_, is, err := ParseCluster(bad)

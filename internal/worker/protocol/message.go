@@ -51,10 +51,6 @@ const (
 	PostgresScheme  = "postgres://"
 )
 
-// SentinelScheme begins the address of a lock server whose primary Redis Sentinels know: SentinelAddr says what follows. Only the lab's own
-// client gets one.
-const SentinelScheme = "sentinel://"
-
 // The values of Hello.Servers, and but for Sharded of Message.Need.
 const (
 	Majority = "majority"
@@ -88,11 +84,9 @@ type Request struct {
 	WithinMS float64 `json:"within_ms,omitempty"`
 	Wait     string  `json:"wait,omitempty"` // how to wait between the tries; empty: as the client likes
 
-	// work: the kind; empty: a counter. Stock is the initial stock of a sale in the client's memory, Item the item of a lock for one item of
-	// a market.
+	// work: the kind; empty: a counter. Stock is the initial stock of a sale in the client's memory.
 	Workload string `json:"workload,omitempty"`
 	Stock    int64  `json:"stock,omitempty"`
-	Item     string `json:"item,omitempty"`
 
 	// cancel: the id of the operation to cancel
 	Op int64 `json:"op,omitempty"`
@@ -126,10 +120,9 @@ type Message struct {
 	// Fence is the fencing token of a grant, above zero. Absent: the lock has none.
 	Fence *int64 `json:"fence,omitempty"`
 
-	// work: the number read and the number written, or a description of other work, for people
+	// work: the number read and the number written
 	Read  *int64 `json:"read,omitempty"`
 	Wrote *int64 `json:"wrote,omitempty"`
-	Did   string `json:"did,omitempty"`
 
 	Hello *Hello `json:"hello,omitempty"` // in the reply to init
 

@@ -14,7 +14,7 @@ import (
 )
 
 // increment reads a counter and writes it back one higher, in two commands, so that without mutual exclusion updates are lost.
-func increment(ctx context.Context, resource impls.Server, key string) history.Answer {
+func increment(ctx context.Context, resource Resource, key string) history.Answer {
 	return add(ctx, resource, key, func(wrote int64) (bool, error) {
 		_, err := resource.Do(ctx, "SET", key, wrote)
 		return err == nil, err
@@ -40,7 +40,7 @@ return redis.call("SET", KEYS[1], ARGV[1])`
 
 // incrementFenced is increment on a resource that rejects a smaller fence than it has seen. The fence is also shown before the read:
 // otherwise a write could be accepted between a later holder's read and its write.
-func incrementFenced(ctx context.Context, resource impls.Server, key string, fence int64) history.Answer {
+func incrementFenced(ctx context.Context, resource Resource, key string, fence int64) history.Answer {
 	fenceKey := key + ":fence"
 	if shown, err := accepted(resource.Eval(ctx, &impls.Script{Source: showFence}, []string{fenceKey}, fence)); !shown {
 		return answers.Settled(false, err)
@@ -59,7 +59,7 @@ func accepted(_ any, err error) (bool, error) {
 }
 
 // add reads the counter and has it written one higher; write says whether it was.
-func add(ctx context.Context, resource impls.Server, key string, write func(wrote int64) (bool, error)) history.Answer {
+func add(ctx context.Context, resource Resource, key string, write func(wrote int64) (bool, error)) history.Answer {
 	read, err := counter(resource.Do(ctx, "GET", key))
 	if err != nil {
 		return answers.Settled(false, err)

@@ -10,15 +10,20 @@ import (
 	"github.com/locklab/locklab/internal/answers"
 )
 
+// Resource is the store as work uses it.
+type Resource interface {
+	Do(ctx context.Context, args ...any) (any, error)
+	Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error)
+}
+
 // Task is one piece of work under a lock.
 type Task struct {
-	Resource impls.Server
+	Resource Resource
 	// Shared is state that all locks of the client's process share: see impls.Env.
 	Shared func(key string, make func() any) any
 	Client string
 	Key    string // of the data
 	Stock  int64  // the initial stock of a sale in the client's memory
-	Item   string // the item of a lock for one item of a market
 
 	fenced bool // the lock issues fences, and the resource checks this one
 	fence  int64
@@ -36,7 +41,7 @@ func (t Task) Under(lock impls.Lock) Task {
 func Workloads() []string {
 	return []string{
 		string(history.Counter), string(history.Stock), string(history.Ledger), string(history.FlashSale),
-		string(history.FlashSaleStore), string(history.Market), string(history.MarketWatch), string(history.MarketItems),
+		string(history.FlashSaleStore),
 	}
 }
 
@@ -56,12 +61,6 @@ func (t Task) Do(ctx context.Context, workload history.Workload) history.Answer 
 		return t.entered(ctx, t.sellFromMemory)
 	case history.FlashSaleStore:
 		return t.entered(ctx, t.sellFromStore)
-	case history.Market:
-		return t.entered(ctx, t.trade)
-	case history.MarketWatch:
-		return t.entered(ctx, t.tradeWatched)
-	case history.MarketItems:
-		return t.entered(ctx, t.tradeItem)
 	}
 	return answers.Unsupported(fmt.Sprintf("unknown workload %q", workload))
 }
@@ -78,12 +77,7 @@ func (t Task) entered(ctx context.Context, job func(context.Context) history.Ans
 }
 
 // fenceKey holds the greatest fence that the resource has seen of the lock.
-func (t Task) fenceKey() string {
-	if t.Item != "" {
-		return t.Key + ":fence:" + t.Item
-	}
-	return t.Key + ":fence"
-}
+func (t Task) fenceKey() string { return t.Key + ":fence" }
 
 // oneByOne runs writing commands in order. On a fenced resource they are one step: between two of them a later holder could begin.
 func (t Task) oneByOne(ctx context.Context, keys []string, commands ...impls.Command) (bool, error) {
@@ -96,19 +90,6 @@ func (t Task) oneByOne(ctx context.Context, keys []string, commands ...impls.Com
 		}
 	}
 	return true, nil
-}
-
-// together runs writing commands in one step.
-func (t Task) together(ctx context.Context, keys []string, commands ...impls.Command) (bool, error) {
-	if t.fenced {
-		return t.compared(ctx, keys, commands)
-	}
-	var done bool
-	err := t.Resource.Watch(ctx, nil, func(tx impls.Tx) (err error) {
-		_, done, err = tx.Exec(ctx, commands...)
-		return err
-	})
-	return done, err
 }
 
 // compared runs commands, each on the key behind its name, as one script, unless the resource has seen a greater fence. Names and keys are written out:
@@ -138,4 +119,4 @@ func wrote(before, after int64, done bool, err error) history.Answer {
 }
 
 // soldOut is the answer to a sale when nothing is left.
-func soldOut() history.Answer { return refused(history.SoldOut) }
+func soldOut() history.Answer { return history.Answer{Outcome: history.No, Error: history.SoldOut} }

@@ -114,6 +114,12 @@ func busPort(port string) string {
 	return strconv.Itoa(n + 2*daemon.PortCount)
 }
 
+// announced is the address by which others know a process, as its link has it.
+func announced(front *network.Link) (host, port string) {
+	host, port, _ = net.SplitHostPort(front.Addr())
+	return host, port
+}
+
 func (c *Cluster) addNode(ctx context.Context) (err error) {
 	n := &clusterNode{}
 	options := c.options
@@ -299,9 +305,6 @@ func (c *Cluster) Nodes() []server.Member {
 	}
 	return all
 }
-
-// Guides are none: clients ask any node.
-func (c *Cluster) Guides() []server.Member { return nil }
 
 // Describe says what it is, with its version.
 func (c *Cluster) Describe() string {

@@ -1,4 +1,4 @@
-// Package redis is Redis as a server under test: embedded, a redis-server, one with replicas, with Sentinels or as a cluster, or one at an address. It
+// Package redis is Redis as a server under test: embedded, a redis-server, one with replicas or as a cluster, or one at an address. It
 // also reads, writes and deletes keys on the lab's behalf, and moves the servers' clocks.
 //
 // It owns their start, restart and reset. On a server that the lab did not start it must touch only the keys below a prefix. It must not know scripts or
@@ -50,7 +50,6 @@ type Options struct {
 	// Args are further arguments of redis-server.
 	Args []string
 
-	config  string       // the name of a configuration file that the process rewrites; empty: none
 	cluster bool         // it is a node of a cluster, with a bus
 	fate    *daemon.Fate // nil: one of its own
 }
@@ -96,13 +95,6 @@ func (r *Server) run(port string) (*exec.Cmd, error) {
 		"--daemonize", "no", "--logfile", ""}, r.options.Args...)
 	if r.options.cluster {
 		args = append(args, "--cluster-port", busPort(port))
-	}
-	if r.options.config != "" {
-		file := filepath.Join(r.Dir, r.options.config)
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			return nil, err
-		}
-		args = append([]string{file}, args...)
 	}
 	return exec.Command(r.path, args...), nil
 }

@@ -131,9 +131,6 @@ func (s *Shard) RestartEmpty(ctx context.Context) error {
 // Nodes are the processes of the cluster: any of them may become the primary.
 func (s *Shard) Nodes() []server.Member { return s.c.Nodes() }
 
-// Guides are none, as those of the cluster.
-func (s *Shard) Guides() []server.Member { return nil }
-
 // Describe says what the cluster is.
 func (s *Shard) Describe() string { return s.c.Describe() }
 

@@ -1,11 +1,13 @@
-// Package servertest is what the tests of each kind of server need: a guard of processes, and a bound of time.
+// Package servertest is what tests need that start servers: a guard of processes, and a bound of time.
 //
 // It owns how a test's own binary becomes a guard. It must not know any kind of server.
 package servertest
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,18 +26,26 @@ func As(role string) []string {
 	return []string{"/usr/bin/env", Role + "=" + role, "GORACE=atexit_sleep_ms=0", os.Args[0]}
 }
 
-// Main runs the tests, or what the binary is in its role; a guard is one everywhere.
-func Main(m *testing.M, roles map[string]func() error) {
-	if role := os.Getenv(Role); role != "" {
-		run := roles[role]
-		if role == "guard" {
-			run = func() error { return process.GuardMain(os.Stdin, os.Stdout, nil) }
-		}
-		if run() != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
+// Become has the binary be what its role says, whose first word is one of the roles; a guard is one everywhere. It returns if it has no role.
+func Become(roles map[string]func() error) {
+	role, _, _ := strings.Cut(os.Getenv(Role), " ")
+	run := roles[role]
+	switch {
+	case role == "":
+		return
+	case run == nil:
+		run = func() error { return process.GuardMain(os.Stdin, os.Stdout, nil) }
 	}
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Main runs the tests, or what the binary is in its role.
+func Main(m *testing.M, roles map[string]func() error) {
+	Become(roles)
 	needs.SideBySide(6)
 	// As in internal/faults/network: a goroutine of toxiproxy may be left behind on a connection that died while a reply was coming in.
 	goleak.VerifyTestMain(m,

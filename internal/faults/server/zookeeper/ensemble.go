@@ -59,12 +59,10 @@ type peerLinks struct{ quorum, voting *network.Link }
 const ensembleSize = 3
 
 // Bounds of an ensemble, in ticks: on a busy machine a follower that is only late must not be taken for one that is cut off. A server that
-// is cut off answers its clients for SilentTime.
+// is cut off answers its clients for syncLimit.
 const (
 	initLimit = 50
 	syncLimit = 80
-	// SilentTime is how long a server bears that it hears nothing of the others.
-	SilentTime = syncLimit * tick
 )
 
 // StartEnsemble starts the servers, with links through the network, and returns once they have elected a leader and all serve clients. It

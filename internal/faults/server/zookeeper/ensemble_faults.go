@@ -43,7 +43,7 @@ func (e *Ensemble) EmptyMember(ctx context.Context, addr string) error {
 }
 
 // CutOff holds all that passes between a server and the others. It returns once the others have a leader: at once if the server follows, and
-// after SilentTime and an election if it leads. By then that serves nobody.
+// after syncLimit and an election if it leads. By then that serves nobody.
 func (e *Ensemble) CutOff(ctx context.Context, addr string) error {
 	return e.change(ctx, addr, "cut a server of the ensemble off", func(ctx context.Context, p *peer) error {
 		if e.bypass {

@@ -5,7 +5,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -26,7 +25,6 @@ const (
 	Embedded    = "embedded"
 	RedisServer = "redis-server"
 	Replicated  = play.OnReplicas // a redis-server with replicas
-	Sentinel    = "sentinel"      // the same, watched by Redis Sentinels
 	Cluster     = play.OnCluster  // a Redis Cluster
 	ZooKeeper   = play.OnZooKeeper
 	Ensemble    = play.OnEnsemble // a ZooKeeper of three servers
@@ -45,16 +43,12 @@ type Kind struct {
 	Scheme string
 	// Embeds: the data that locks protect are on an embedded Redis.
 	Embeds bool
-	// Replicas: it has several.
-	Replicas bool
 	// Linked: its processes reach each other by links of the lab.
 	Linked bool
-	// Slots: its keys are in slots, of which the lab uses that of redis.ClusterTag.
+	// Slots: its keys are in slots, of which the lab uses that of redis.ClusterTag, and clients find by themselves who has it.
 	Slots bool
 	// Members: scripts can name its servers, and each has a log of its own.
 	Members bool
-	// GroupAddr is the address of a group whose primary clients find by themselves: its nodes with the tag of keys, and those that name the primary.
-	GroupAddr func(tag string, nodes, guides []protocol.Link) string
 	// Prepare looks for what is not a Redis before the first cell, and says what it is.
 	Prepare func(ctx context.Context, on *Machine) (described string, err error)
 }
@@ -87,9 +81,8 @@ func kinds() []Kind {
 	return []Kind{
 		{Name: Embedded, Start: startEmbedded, Lacks: lacksReplicas, Embeds: true},
 		{Name: RedisServer, Start: startRedis, Lacks: lacksReplicas},
-		{Name: Replicated, Start: startReplicated, Lacks: func(script *scenarios.Script, traits play.Traits) string { return traits.Lack(script, nil) }, Replicas: true, Linked: true},
-		{Name: Sentinel, Start: startSentinel, Lacks: lacksWithSentinels, Replicas: true, Linked: true, GroupAddr: sentinelAddr},
-		{Name: Cluster, Start: startCluster, Lacks: lacksOnCluster, Linked: true, Slots: true, GroupAddr: clusterAddr},
+		{Name: Replicated, Start: startReplicated, Lacks: func(script *scenarios.Script, traits play.Traits) string { return traits.Lack(script, nil) }, Linked: true},
+		{Name: Cluster, Start: startCluster, Lacks: lacksOnCluster, Linked: true, Slots: true},
 		{Name: ZooKeeper, Start: startZooKeeper, Lacks: lacksOnKeeper, Scheme: protocol.ZooKeeperScheme, Embeds: true},
 		{Name: Ensemble, Start: startEnsemble, Lacks: lacksOnKeeper, Scheme: protocol.ZooKeeperScheme, Embeds: true, Linked: true, Members: true},
 		{Name: Etcd, Start: startEtcd, Lacks: unread(Etcd), Scheme: protocol.EtcdScheme, Embeds: true, Prepare: findEtcd},
@@ -153,10 +146,6 @@ func startReplicated(ctx context.Context, on Machine, options redis.Options) (se
 	return started(redis.StartReplicated(ctx, on.Guard, on.Links, options))
 }
 
-func startSentinel(ctx context.Context, on Machine, options redis.Options) (server.Server, error) {
-	return started(redis.StartSentinel(ctx, on.Guard, on.Links, options))
-}
-
 func startCluster(ctx context.Context, on Machine, options redis.Options) (server.Server, error) {
 	return started(redis.StartCluster(ctx, on.Guard, on.Links, options))
 }
@@ -187,12 +176,4 @@ func openPostgres(ctx context.Context, on *Machine) (_ string, err error) {
 		return "", err
 	}
 	return on.Home.Describe(), nil
-}
-
-func clusterAddr(tag string, nodes, _ []protocol.Link) string {
-	return protocol.ClusterAddr{Tag: cmp.Or(tag, redis.ClusterTag), Nodes: nodes}.String()
-}
-
-func sentinelAddr(_ string, nodes, guides []protocol.Link) string {
-	return protocol.SentinelAddr{Name: redis.GroupName, Sentinels: guides, Nodes: nodes}.String()
 }

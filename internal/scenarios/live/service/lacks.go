@@ -11,29 +11,8 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// leastLease is the shortest lease with which a failover by Sentinels, which takes about five seconds, leaves time for the rest of a script.
+// leastLease is the shortest lease with which a failover that takes some seconds leaves time for the rest of a script.
 const leastLease = 20 * time.Second
-
-// lacksWithSentinels says what a script needs that a primary with Sentinels, or a lock there, does not have, or "".
-func lacksWithSentinels(script *scenarios.Script, traits play.Traits) string {
-	switch {
-	case !traits.Known:
-		return "a program that is not the lab's cannot be told which of its links leads to the server that a Sentinel names"
-	case traits.Servers > 1:
-		return "the lock is on several servers, and Sentinels watch one with its replicas"
-	}
-	for _, step := range script.Steps {
-		switch step.Verb {
-		case scenarios.VerbGoesDown:
-			return "when a primary goes down the Sentinels fail over"
-		case scenarios.VerbRestartSaved, scenarios.VerbTakeOver, scenarios.VerbSplit:
-			if script.Lease < leastLease {
-				return "a failover by Sentinels takes too long for so short a lease"
-			}
-		}
-	}
-	return traits.Lack(script, nil)
-}
 
 // lacksOnCluster says what a script needs that a cluster, or a lock there, does not have, or "".
 func lacksOnCluster(script *scenarios.Script, traits play.Traits) string {
