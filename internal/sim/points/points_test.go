@@ -90,7 +90,7 @@ func TestBreakingPoints(t *testing.T) {
 					needs.Long(t, "one more row of the table")
 				}
 				t.Parallel()
-				search := Search{Locks: []impls.Spec{lock}, States: 2_500}
+				search := Search{Locks: []impls.Spec{lock}, States: 5_000}
 				if lock.Needs == impls.OneZooKeeper {
 					search.States = 1_000
 				}
