@@ -99,7 +99,7 @@ func (l *Moments) Listens(m *Moment, contact Input, shown Reading) (notices []pr
 		return nil, false, err
 	}
 	again, err := l.After(after, contact, shown)
-	if err != nil || again.outcome() != after.outcome() {
+	if err != nil || !again.same(after) {
 		return nil, false, err
 	}
 	return after.Notices, true, nil
@@ -120,7 +120,7 @@ func (l *Moments) run(m *Moment) (*Moment, error) {
 		if err := l.execute(&later, 1); err != nil {
 			return nil, err
 		}
-		if later.outcome() != m.outcome() {
+		if !later.same(m) {
 			return nil, errAbsolute
 		}
 	}
@@ -161,9 +161,9 @@ func (l *Moments) sample(m, twin *Moment) error {
 	if err := l.execute(other, 0); err != nil {
 		return err
 	}
-	if a, b := m.outcome(), other.outcome(); a != b {
+	if !m.same(other) {
 		return fmt.Errorf("the State of %s is the same after two histories, and yet it goes on in two ways; let it return all that the lock keeps:\n%s\n%s",
-			l.Lock.Name, a, b)
+			l.Lock.Name, m.outcome(), other.outcome())
 	}
 	if m.Kept != "" {
 		return nil

@@ -24,7 +24,7 @@ func (l *Moments) same(m *Moment, live *life) error {
 	if err := l.note(&again, live); err != nil {
 		return err
 	}
-	if again.outcome() != m.outcome() {
+	if !again.same(m) {
 		return l.impure(errTwice)
 	}
 	return nil
