@@ -11,7 +11,7 @@ import (
 
 // unheard says whether a release that removed the lock was answered no because a fault kept its reply from the client, and the lock took the
 // error for an answer.
-func (r *historyReader) unheard(p *part) bool {
+func (r *past) unheard(p *part) bool {
 	if p.Op != history.OpRelease || p.Outcome != history.No || len(p.commands) == 0 {
 		return false
 	}
@@ -26,15 +26,15 @@ func (r *historyReader) unheard(p *part) bool {
 }
 
 // lose writes why an operation came to nothing: a request that arrives later, or the reply to the last one.
-func (r *historyReader) lose(h happening) {
-	who := r.client(h.part.Client)
+func (w *traceWriter) lose(h happening) {
+	who := w.client(h.part.Client)
 	for _, i := range h.part.commands {
 		if float64(i) > h.part.To {
-			r.add(trace.Step{Kind: trace.Fault, Fault: faults.LateRequest, Client: who, Server: r.server(r.Events[i].Command().Server), Request: r.request(i)})
+			w.add(trace.Step{Kind: trace.Fault, Fault: faults.LateRequest, Client: who, Server: w.past.server(w.past.Events[i].Command().Server), Request: w.past.request(i)})
 			return
 		}
 	}
 	if len(h.part.commands) > 0 {
-		r.add(trace.Step{Kind: trace.Fault, Fault: faults.ReplyLost, Client: who})
+		w.add(trace.Step{Kind: trace.Fault, Fault: faults.ReplyLost, Client: who})
 	}
 }
