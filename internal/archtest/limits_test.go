@@ -37,7 +37,6 @@ func above() map[string]int {
 		"internal/lab.shrinker fields":              28,
 		"internal/scenarios/conform.talk methods":   42,
 		"internal/scenarios/live.peer methods":      51,
-		"internal/scenarios/play.Cell methods":      58,
 		"internal/scenarios/sim lines":              5259,
 		"internal/scenarios/sim.bubble methods":     44,
 		"internal/scenarios/storm.evidence methods": 45,
