@@ -23,15 +23,12 @@ type peer struct {
 	rate    float64
 	read    bool          // the monotonic clock has been read
 	stepped time.Duration // by how much the wall clock has been set ahead since
-	paused  bool
-	dead    bool
-	missed  []func() // what has come in while it was paused
 }
 
 // newPeer starts a process, and lets it open its locks.
 func (c *cell) newPeer(client *play.Client) *peer {
 	p := &peer{node: c.newNode(client), waits: map[int]bool{}, inFlight: map[string]*operation{}, shown: base(), rate: 1}
-	p.proc = process.New(p)
+	p.proc, p.happened = process.New(p), p.serve
 	for _, of := range client.Handles {
 		if c.spec.Needs == impls.OneZooKeeper {
 			p.handles[of.Name].keeper = p.newKeeper(p.handles[of.Name])
@@ -69,18 +66,6 @@ func (p *peer) Begun(timer int, d time.Duration) {
 }
 
 func (p *peer) expire(timer int) { p.hand(func() { p.proc.Expire(timer) }) }
-
-// hand lets something happen to the process: later, if it is paused now, and never if it is no more.
-func (p *peer) hand(what func()) {
-	switch {
-	case p.dead || p.cell.run.Over():
-	case p.paused:
-		p.missed = append(p.missed, what)
-	default:
-		what()
-		p.serve()
-	}
-}
 
 // resume gives a task what it waits for, if it still does.
 func (p *peer) resume(w process.Wait, in process.Input) {
@@ -196,7 +181,7 @@ func (p *peer) request(w process.Wait) {
 	if c.run.Traits.Resends != protocol.ResendsNothing && w.Server != process.Resource {
 		c.timeline.after(readTimeout, func() {
 			if slices.Contains(l.waiting, sent) {
-				c.lose(sent)
+				sent.lose()
 			}
 		})
 	}

@@ -369,11 +369,11 @@ func (k *keeper) takenIn() bool {
 func (p *peer) Reconnect(ctx context.Context, names []string) error {
 	var all []*keeper
 	for _, of := range p.client.Handles {
-		if k := p.handles[of.Name].keeper; k != nil && k.link.fault == nil && contains(names, k.link.server.name) {
+		if k := p.handles[of.Name].keeper; k != nil && k.link.fault == nil && slices.Contains(names, k.link.server.name) {
 			all = append(all, k)
 		}
 	}
-	if p.dead || p.paused || len(all) == 0 {
+	if p.dead.Load() || p.paused.Load() || len(all) == 0 {
 		return nil
 	}
 	for _, k := range all {

@@ -3,17 +3,39 @@ package sim
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/service"
 )
 
 // resource is the protected resource as a client in a bubble sees it. The lab's own code uses it, under the library's lock.
 type resource struct {
+	asking
 	guest  *guest
 	handle *handle
+}
+
+func newResource(g *guest, h *handle) resource {
+	r := resource{guest: g, handle: h}
+	r.asking = r.on(pooled)
+	return r
+}
+
+// on asks on the connection with a number.
+func (r resource) on(conn int) asking {
+	return func(ctx context.Context, commands ...[]string) ([]service.Reply, error) {
+		return r.send(ctx, conn, commands...)
+	}
+}
+
+// Watch has a connection to itself, which is hung up with the client.
+func (r resource) Watch(ctx context.Context, keys []string, fn func(impls.Tx) error) error {
+	return r.on(int(r.guest.watches.Add(1))).watch(ctx, keys, fn)
+}
+
+// Subscribe is nothing that work needs.
+func (r resource) Subscribe(context.Context, string) (impls.Subscription, error) {
+	return nil, errors.ErrUnsupported
 }
 
 // call is one or several commands in a row, and a goroutine that waits for their replies.
@@ -55,60 +77,3 @@ func (c *call) send() {
 func (c *call) answered(replies []service.Reply) { c.guest.hand(func() { c.replies <- replies }) }
 
 func (c *call) lost() { c.guest.hand(func() { close(c.replies) }) }
-
-func (r resource) Do(ctx context.Context, args ...any) (any, error) {
-	return r.one(ctx, pooled, false, words(args))
-}
-
-func (r resource) Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error) {
-	command := append([]string{"EVAL", script.Source, fmt.Sprint(len(keys))}, keys...)
-	return r.one(ctx, pooled, true, append(command, words(args)...))
-}
-
-func (r resource) one(ctx context.Context, conn int, script bool, words []string) (any, error) {
-	replies, err := r.send(ctx, conn, words)
-	if err != nil {
-		return nil, err
-	}
-	return process.Value(replies[0], script)
-}
-
-// Watch has a connection to itself, which is hung up with the client.
-func (r resource) Watch(ctx context.Context, keys []string, fn func(impls.Tx) error) error {
-	tx := transaction{r, int(r.guest.watches.Add(1))}
-	if len(keys) > 0 {
-		if _, err := r.one(ctx, tx.conn, false, append([]string{"WATCH"}, keys...)); err != nil {
-			return err
-		}
-	}
-	return fn(tx)
-}
-
-// Subscribe is nothing that work needs.
-func (r resource) Subscribe(context.Context, string) (impls.Subscription, error) {
-	return nil, errors.ErrUnsupported
-}
-
-// transaction is a connection that watches keys.
-type transaction struct {
-	resource
-	conn int
-}
-
-func (t transaction) Do(ctx context.Context, args ...any) (any, error) {
-	return t.one(ctx, t.conn, false, words(args))
-}
-
-func (t transaction) Exec(ctx context.Context, commands ...impls.Command) (replies []any, done bool, err error) {
-	row := [][]string{{"MULTI"}}
-	for _, command := range commands {
-		row = append(row, words(command))
-	}
-	answers, err := t.send(ctx, t.conn, append(row, []string{"EXEC"})...)
-	if err != nil {
-		return nil, false, err
-	}
-	value, err := process.Value(answers[len(answers)-1], true)
-	list, done := value.([]any)
-	return list, done, err
-}
