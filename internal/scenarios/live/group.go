@@ -92,7 +92,7 @@ func (s *lockServer) separate(ctx context.Context, without []string) error {
 			continue
 		}
 		stays := slices.Contains(without, client.Name)
-		links := slices.DeleteFunc(s.cell.peers[client.Name].linksTo([]string{s.name}), func(l *lockLink) bool { return (l.member.Addr == old) == stays })
+		links := slices.DeleteFunc(s.cell.peers[client.Name].links.to([]string{s.name}), func(l *lockLink) bool { return (l.member.Addr == old) == stays })
 		_, err := atLinks(links, func(l *lockLink) (_ string, err error) {
 			l.apart, err = l.Inject(ctx, faults.LinkFault{Kind: faults.Refuse})
 			return "", err
@@ -107,7 +107,7 @@ func (s *lockServer) separate(ctx context.Context, without []string) error {
 // join ends what separate has begun.
 func (s *lockServer) join(ctx context.Context) error {
 	for _, client := range s.cell.run.Clients {
-		links := slices.DeleteFunc(s.cell.peers[client.Name].linksTo([]string{s.name}), func(l *lockLink) bool { return l.apart == nil })
+		links := slices.DeleteFunc(s.cell.peers[client.Name].links.to([]string{s.name}), func(l *lockLink) bool { return l.apart == nil })
 		_, err := atLinks(links, func(l *lockLink) (string, error) {
 			apart := l.apart
 			l.apart = nil

@@ -72,7 +72,7 @@ func (t *Talk) Keys() (keys []string, need int) {
 // Opened takes in the answer to a request that Open made.
 func (t *Talk) Opened(client string, req protocol.Request, answer protocol.Message) error {
 	handles := t.cell.peers[client].client.Handles
-	at := slices.IndexFunc(handles, func(h *play.Handle) bool { return t.cell.peers[client].handle(h) == req.Handle })
+	at := slices.IndexFunc(handles, func(h *play.Handle) bool { return requestName(h) == req.Handle })
 	return t.cell.opened(handles[max(at, 0)], answer)
 }
 
@@ -236,13 +236,13 @@ func (t *Talk) Do(command ...any) (err error) {
 
 // Disturb injects a fault into a client's links; Heal ends it.
 func (t *Talk) Disturb(client string, fault faults.LinkFault) error {
-	_, err := t.cell.peers[client].Disturb(t.ctx, fault, nil)
+	_, err := t.cell.peers[client].links.Disturb(t.ctx, fault, nil)
 	return err
 }
 
 // Heal ends the faults of a client's links.
 func (t *Talk) Heal(client string) error {
-	_, err := t.cell.peers[client].Heal(t.ctx, nil)
+	_, err := t.cell.peers[client].links.Heal(t.ctx, nil)
 	return err
 }
 

@@ -15,7 +15,7 @@ func (c call) goDown(ctx context.Context) error {
 	for _, s := range c.servers() {
 		c.cell.Fault(faults.Down, s.Name(), history.PhaseInject, refuse.String())
 		for _, client := range c.cell.living() {
-			if _, err := client.Process.Disturb(ctx, refuse, []string{s.Name()}); err != nil {
+			if _, err := client.Links.Disturb(ctx, refuse, []string{s.Name()}); err != nil {
 				return fmt.Errorf("%s's link: %w", client.Name, err)
 			}
 		}
@@ -38,7 +38,7 @@ func (c call) comeBack(ctx context.Context) error {
 		var healed [][]Healed
 		clients := c.cell.living()
 		for _, client := range clients {
-			whole, err := client.Process.Heal(ctx, []string{s.Name()})
+			whole, err := client.Links.Heal(ctx, []string{s.Name()})
 			if err != nil {
 				return fmt.Errorf("%s's link: %w", client.Name, err)
 			}

@@ -45,7 +45,7 @@ func (c *cell) newNode(client *play.Client) *node {
 		}
 		n.handles[of.Name] = h
 	}
-	c.nodes = append(c.nodes, n)
+	c.nodes, client.Links = append(c.nodes, n), n
 	return n
 }
 
