@@ -27,23 +27,13 @@ func (c call) atReplicators(ctx context.Context, do func(Replicator, context.Con
 
 // waitRefused waits until all servers refuse writes.
 func (c call) waitRefused(ctx context.Context) (scenarios.Result, error) {
-	for bound := c.cell.Stage.Now() + refusalTime; ; {
+	return c.poll(ctx, refusalTime, func() (bool, error) {
 		refusing := true
 		err := c.atReplicators(ctx, func(r Replicator, ctx context.Context) error {
 			refuses, err := r.RefusesWrites(ctx)
 			refusing = refusing && refuses
 			return err
 		})
-		switch {
-		case err != nil:
-			return "", err
-		case refusing:
-			return scenarios.ResultOK, nil
-		case c.cell.Stage.Now() >= bound:
-			return scenarios.ResultNo, nil
-		}
-		if err := c.cell.pass(ctx, pollEvery); err != nil {
-			return "", err
-		}
-	}
+		return err == nil && refusing, err
+	})
 }

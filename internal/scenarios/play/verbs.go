@@ -26,48 +26,24 @@ var verbs = map[scenarios.Verb]func(call, context.Context) (scenarios.Result, er
 	scenarios.VerbRenews: func(c call, ctx context.Context) (scenarios.Result, error) {
 		return c.by.renews(ctx, c.step.Breakpoints[0])
 	},
-	scenarios.VerbAwait: func(c call, ctx context.Context) (scenarios.Result, error) {
-		if err := c.needs(c.by.pending != nil, "%s has nothing in the background"); err != nil {
-			return "", err
-		}
-		c.by.forget() // the operation continues without the held request
-		return c.by.settle(ctx, Ever)
-	},
-	scenarios.VerbWaits: func(c call, ctx context.Context) (scenarios.Result, error) {
-		if err := c.needs(c.by.pending != nil, "%s has nothing in the background"); err != nil {
-			return "", err
-		}
-		return c.by.awaitAsked(ctx)
-	},
+	scenarios.VerbAwait: goesOn(busy, "%s has nothing in the background", func(h *Handle, ctx context.Context) (scenarios.Result, error) {
+		h.forget() // the operation continues without the held request
+		return h.settle(ctx, Ever)
+	}),
+	scenarios.VerbWaits:     goesOn(busy, "%s has nothing in the background", (*Handle).awaitAsked),
 	scenarios.VerbWaitsLost: func(c call, ctx context.Context) (scenarios.Result, error) { return c.by.awaitLost(ctx) },
 	scenarios.VerbTakesIn:   done(func(c call, ctx context.Context) error { return c.by.Client.Process.TakeIn(ctx, c.by) }),
-	scenarios.VerbArrives: func(c call, ctx context.Context) (scenarios.Result, error) {
-		if err := c.needs(len(c.by.late) > 0, "nothing of %s is late"); err != nil {
-			return "", err
-		}
-		return c.by.arrives(ctx)
-	},
+	scenarios.VerbArrives:   goesOn(isLate, "nothing of %s is late", (*Handle).arrives),
 	scenarios.VerbContinue: func(c call, ctx context.Context) (scenarios.Result, error) {
-		if c.by.heldUp == nil && len(c.by.late) > 0 {
-			return c.by.arrives(ctx)
+		letGo := func(h *Handle, ctx context.Context) (scenarios.Result, error) { return h.letGo(ctx, c.step.Async) }
+		if c.by.heldUp == nil && isLate(c.by) {
+			letGo = (*Handle).arrives
 		}
-		if err := c.needs(c.by.heldUp != nil, "nothing of %s is held up"); err != nil {
-			return "", err
-		}
-		return c.by.letGo(ctx, c.step.Async)
+		return goesOn(func(h *Handle) bool { return h.heldUp != nil || isLate(h) }, "nothing of %s is held up", letGo)(c, ctx)
 	},
-	scenarios.VerbTimesOut: func(c call, ctx context.Context) (scenarios.Result, error) {
-		if err := c.needs(c.by.pending != nil && c.by.heldUp != nil, "%s waits for nothing that is held"); err != nil {
-			return "", err
-		}
-		return c.by.timeOut(ctx)
-	},
-	scenarios.VerbGiveUp: func(c call, ctx context.Context) (scenarios.Result, error) {
-		if err := c.needs(c.by.pending != nil, "%s has nothing to give up"); err != nil {
-			return "", err
-		}
-		return c.by.giveUp(ctx)
-	},
+	scenarios.VerbTimesOut: goesOn(func(h *Handle) bool { return busy(h) && h.heldUp != nil }, "%s waits for nothing that is held", (*Handle).timeOut),
+	scenarios.VerbGiveUp:   goesOn(busy, "%s has nothing to give up", (*Handle).giveUp),
+
 	scenarios.VerbWaitFor:     done(func(c call, ctx context.Context) error { return c.cell.pass(ctx, c.span()) }),
 	scenarios.VerbWaitExpired: call.waitExpired,
 	scenarios.VerbWaitHalf:    call.waitHalfOver,
@@ -173,13 +149,18 @@ func done(do func(call, context.Context) error) func(call, context.Context) (sce
 	return func(c call, ctx context.Context) (scenarios.Result, error) { return scenarios.ResultDone, do(c, ctx) }
 }
 
-// needs ends the script unless there is an operation or request for the verb to continue.
-func (c call) needs(there bool, format string) error {
-	if there {
-		return nil
+// goesOn is a verb that goes on with an operation or a request. Where there is none, it ends the script.
+func goesOn(there func(*Handle) bool, missing string, do func(*Handle, context.Context) (scenarios.Result, error)) func(call, context.Context) (scenarios.Result, error) {
+	return func(c call, ctx context.Context) (scenarios.Result, error) {
+		if !there(c.by) {
+			return "", Undecided("line %d: "+missing, c.step.Line, c.by.Name)
+		}
+		return do(c.by, ctx)
 	}
-	return Undecided("line %d: "+format, c.step.Line, c.by.Name)
 }
+
+func busy(h *Handle) bool   { return h.pending != nil }
+func isLate(h *Handle) bool { return len(h.late) > 0 }
 
 func (c call) operate(ctx context.Context) (scenarios.Result, error) {
 	op, err := c.by.Begin(c.step)

@@ -83,7 +83,7 @@ func (c call) untouched() error {
 
 // waitFreed waits until the key is gone from a majority of the servers, for two leases at most.
 func (c call) waitFreed(ctx context.Context) (scenarios.Result, error) {
-	return c.poll(ctx, func() (bool, error) {
+	return c.poll(ctx, 2*c.cell.Script.Lease, func() (bool, error) {
 		states, err := c.states(ctx, c.cell.Stage.Servers())
 		return err == nil && c.cell.Traits.Free(states), err
 	})
@@ -92,7 +92,7 @@ func (c call) waitFreed(ctx context.Context) (scenarios.Result, error) {
 // waitRenewed waits, for two leases at most, until a background command has prolonged the lease on every server that has the lock.
 func (c call) waitRenewed(ctx context.Context) (scenarios.Result, error) {
 	began := c.cell.Stage.Now()
-	return c.poll(ctx, func() (bool, error) {
+	return c.poll(ctx, 2*c.cell.Script.Lease, func() (bool, error) {
 		renewed := c.cell.Record.RenewedSince(began, c.cell.LockKey)
 		if len(renewed) == 0 {
 			return false, nil
@@ -103,9 +103,9 @@ func (c call) waitRenewed(ctx context.Context) (scenarios.Result, error) {
 	})
 }
 
-// poll waits, for two leases at most, until so returns true.
-func (c call) poll(ctx context.Context, so func() (bool, error)) (scenarios.Result, error) {
-	for bound := c.cell.Stage.Now() + 2*c.cell.Script.Lease; ; {
+// poll waits, for so long at most, until so returns true.
+func (c call) poll(ctx context.Context, most time.Duration, so func() (bool, error)) (scenarios.Result, error) {
+	for bound := c.cell.Stage.Now() + most; ; {
 		if ok, err := so(); err != nil || ok {
 			return scenarios.ResultOK, err
 		}
