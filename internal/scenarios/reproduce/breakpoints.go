@@ -61,7 +61,11 @@ func (o order) stopsAt(i int, held *moment, since int, servers []string) []fault
 	case b.kind == trace.Serve:
 		return at(faults.ActHoldRequest, b.request)
 	case len(d.requests) > 0 && b.kind != trace.Fault:
-		return at(faults.ActHoldReply, min(b.last(), len(d.requests)-1))
+		last := len(d.requests) - 1
+		if b.kind != trace.Return {
+			last = min(last, b.request)
+		}
+		return at(faults.ActHoldReply, last)
 	}
 	return nil
 }
@@ -76,31 +80,13 @@ func (b *moment) counted() bool {
 	return b.request >= 0 && len(words(b.operation.requests[b.request], "")) > 0
 }
 
-// atReply says whether a client that is stopped before a request must be stopped at the reply to the one before instead.
+// atReply says whether a client that is stopped before a request must be stopped at the reply to the one before instead: a restart of the server would
+// lose the request if it were held, or the client's clock steps before it reads that reply.
 func (o order) atReply(since, i int) bool {
-	return o[i].request > 0 && (o.breaksOff(since, i) || o.readsLater(since, i, o[i].who))
-}
-
-// readsLater says whether a client's clock steps between two moments, before the client reads a reply.
-func (o order) readsLater(since, i, who int) bool {
-	return slices.ContainsFunc(o[since:i], func(b *moment) bool { return b.unread && b.who == who })
-}
-
-// breaksOff says whether a request that is held would be lost, because its server restarts, where the client can be stopped at the
-// reply to the request before.
-func (o order) breaksOff(since, i int) bool {
 	b := o[i]
-	return slices.ContainsFunc(o[since:i], func(fault *moment) bool {
-		return strikes(fault, faults.Restart, faults.FailOver) && fault.server == b.server
+	return b.request > 0 && slices.ContainsFunc(o[since:i], func(other *moment) bool {
+		return strikes(other, faults.Restart, faults.FailOver) && other.server == b.server || other.unread && other.who == b.who
 	})
-}
-
-// last is the request that the operation has sent last, at a moment that is none itself.
-func (b *moment) last() int {
-	if b.kind == trace.Return {
-		return len(b.operation.requests) - 1
-	}
-	return b.request
 }
 
 // missed is how a request is stopped that its client will wait for too long.
@@ -116,12 +102,8 @@ func (o order) missed(b *moment) faults.Action {
 
 // copied says whether the request at a moment is sent twice.
 func (o order) copied(i int) bool {
-	for k := i - 1; k >= 0; k-- {
-		if o[k].operation == o[i].operation {
-			return strikes(o[k], faults.Duplicate)
-		}
-	}
-	return false
+	before := o.before(i)
+	return before >= 0 && strikes(o[before], faults.Duplicate)
 }
 
 // unfinished stops an operation for good: before the request that would be next, or before it hears of the last.

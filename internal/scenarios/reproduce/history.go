@@ -135,6 +135,20 @@ func (w *traceWriter) operation(h happening) {
 	w.step(base, at)
 }
 
+// lose writes why an operation came to nothing: a request that arrives later, or the reply to the last one.
+func (w *traceWriter) lose(h happening) {
+	who := w.client(h.part.Client)
+	for _, i := range h.part.commands {
+		if float64(i) > h.part.To {
+			w.add(trace.Step{Kind: trace.Fault, Fault: faults.LateRequest, Client: who, Server: w.past.server(w.past.Events[i].Command().Server), Request: w.past.request(i)})
+			return
+		}
+	}
+	if len(h.part.commands) > 0 {
+		w.add(trace.Step{Kind: trace.Fault, Fault: faults.ReplyLost, Client: who})
+	}
+}
+
 // stopRenewing keeps the owner of a lock from renewing it, so that its lease ends.
 func (w *traceWriter) stopRenewing(owner string) {
 	who, known := w.clients[owner]

@@ -44,20 +44,18 @@ func (r *past) hungAcquire() *hungAcquire {
 func (r *past) others(h *hungAcquire, starved bool) {
 	for n := range r.Operations {
 		o := &r.Operations[n]
+		refused := func() bool { // and its client then went on without it
+			return len(o.Commands) > 0 && o.Commands[0] < h.Commands[0] && !o.Open && r.Events[int(o.To)].Kind == history.KindReturn
+		}
 		switch sibling := history.ProcessOf(o.Client) == history.ProcessOf(h.Client); {
 		case o.Op != history.OpAcquire || o.From >= h.To:
 		case !sibling && o.Outcome == history.OK && o.To < h.To:
 			h.owner = o
-		case sibling && starved && o.Client != h.Client && o.To > h.From && r.refusedBefore(o, h.Commands[0]):
+		case sibling && starved && o.Client != h.Client && o.To > h.From && refused():
 			earlier := func(before *timeline.OperationSpan) bool { return before.Client == o.Client } // a client has one at a time
 			h.siblings = append(slices.DeleteFunc(h.siblings, earlier), o)
 		}
 	}
-}
-
-// refusedBefore says whether an acquire had sent a command before an event, and its client then went on without it.
-func (r *past) refusedBefore(o *timeline.OperationSpan, i int) bool {
-	return len(o.Commands) > 0 && o.Commands[0] < i && !o.Open && r.Events[int(o.To)].Kind == history.KindReturn
 }
 
 // setBack is by how much the clock of an acquire's process was set back in all while it went on, and the last event that did so.

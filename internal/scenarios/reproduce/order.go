@@ -46,19 +46,23 @@ func (o order) endsFirst() bool {
 
 // interruptedBefore says whether something has come between a moment and the one before of its operation.
 func (o order) interruptedBefore(i int) bool {
-	for k := i - 1; k >= 0; k-- {
-		if o[k].operation == o[i].operation {
-			return o.interrupted(k)
-		}
+	before := o.before(i)
+	return before >= 0 && o.interrupted(before)
+}
+
+// before is where the moment before of the same operation is; below 0: there is none.
+func (o order) before(i int) int {
+	k := i - 1
+	for k >= 0 && o[k].operation != o[i].operation {
+		k--
 	}
-	return false
+	return k
 }
 
 // stops says whether an operation is stopped once more, at the ith moment or later.
 func (o order) stops(d *operation, i int) bool {
-	for k := i; k < len(o); k++ {
-		b := o[k]
-		if b.operation == d && (o.interrupted(k) || b.kind == trace.Expire || unanswered(b)) {
+	for k, b := range o[i:] {
+		if b.operation == d && (o.interrupted(i+k) || b.kind == trace.Expire || unanswered(b)) {
 			return true
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -31,9 +30,6 @@ func (w *writer) beginApart(i int, b *moment) error {
 	w.script.step(a, scenarios.Step{Verb: scenarios.VerbOp, Op: b.operation.op, Async: true})
 	return nil
 }
-
-// worksApart says whether an operation does not use the ZooKeeper, so that a partition does not touch it.
-func (d *operation) worksApart() bool { return d.op == history.OpWork }
 
 // breakApart has a client that is cut off go on without the reply to a request.
 func (w *writer) breakApart(i int, b *moment) error {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/trace"
@@ -399,4 +400,20 @@ func (r *past) name(i int) string {
 		return nameOf(args)
 	}
 	return ""
+}
+
+// unheard says whether a release that removed the lock was answered no because a fault kept its reply from the client, and the lock took the
+// error for an answer.
+func (r *past) unheard(p *part) bool {
+	if p.Op != history.OpRelease || p.Outcome != history.No || len(p.commands) == 0 {
+		return false
+	}
+	removed := p.commands[len(p.commands)-1]
+	if e := &r.Events[removed]; !r.changing[removed] || slices.ContainsFunc(e.Command().Changes, func(c history.Change) bool { return c.After.Exists() }) {
+		return false
+	}
+	return slices.ContainsFunc(r.Faults, func(f timeline.FaultSpan) bool {
+		hit := f.Target == p.Client || f.Target == history.ProcessOf(p.Client)
+		return hit && f.Kind != faults.Skew && f.From <= p.To && f.To >= p.From
+	})
 }

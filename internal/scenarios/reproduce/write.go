@@ -47,17 +47,17 @@ func Script(lock impls.Spec, t *trace.Trace) (*scenarios.Script, error) {
 func title(t *trace.Trace) string {
 	faults := "without any fault"
 	if len(t.Faults) > 0 {
-		words := make([]string, len(t.Faults))
-		for i, kind := range t.Faults {
-			words[i] = string(kind)
-		}
-		faults = "after " + strings.Join(words, ", ")
+		faults = "after " + listed(t.Faults)
 	}
-	names := make([]string, len(t.Anomalies))
-	for i, name := range t.Anomalies {
-		names[i] = string(name)
+	return fmt.Sprintf("%s %s: %s.", t.Lock, faults, listed(t.Anomalies))
+}
+
+func listed[T ~string](names []T) string {
+	words := make([]string, len(names))
+	for i, name := range names {
+		words[i] = string(name)
 	}
-	return fmt.Sprintf("%s %s: %s.", t.Lock, faults, strings.Join(names, ", "))
+	return strings.Join(words, ", ")
 }
 
 func about(t *trace.Trace) []string {
@@ -188,7 +188,7 @@ func (w *writer) begin(i int, b *moment) error {
 	case d.hung: // by itself
 		step.Within, step.Want = scenarios.Span{Leases: 1.25}, []scenarios.Result{scenarios.ResultUnknown}
 		w.script.step(a, step)
-	case a.host.apart && !d.worksApart():
+	case a.host.apart && d.op != history.OpWork: // which does not use the ZooKeeper
 		return w.beginApart(i, b)
 	case d.bound > 0:
 		w.leases.tries = true
