@@ -61,11 +61,12 @@ func (p *peer) right(d time.Duration) time.Duration { return max(1, time.Duratio
 func (p *peer) Token() string { return p.cell.token() }
 
 // Begun minds a time-out.
-func (p *peer) Begun(timer int, d time.Duration) {
-	p.cell.timeline.after(p.right(d), func() { p.expire(timer) })
-}
+func (p *peer) Begun(timer int, d time.Duration) { p.expire(timer, p.right(d)) }
 
-func (p *peer) expire(timer int) { p.hand(func() { p.proc.Expire(timer) }) }
+// expire lets a time-out be over in a while.
+func (p *peer) expire(timer int, after time.Duration) {
+	p.after(after, func() { p.proc.Expire(timer) })
+}
 
 // resume gives a task what it waits for, if it still does.
 func (p *peer) resume(w process.Wait, in process.Input) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
@@ -63,6 +64,11 @@ func (n *node) hand(what func()) {
 	}
 }
 
+// after lets something happen to the client in a while.
+func (n *node) after(d time.Duration, what func()) {
+	n.cell.timeline.after(d, func() { n.hand(what) })
+}
+
 // Pause holds what the client sends and receives.
 func (n *node) Pause(context.Context) error {
 	n.paused.Store(true)
@@ -75,7 +81,7 @@ func (n *node) Resume(context.Context) error {
 	missed := n.missed
 	n.missed = nil
 	for _, what := range missed {
-		n.cell.timeline.after(0, func() { n.hand(what) })
+		n.after(0, what)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (p *peer) acquire(ctx process.Context, lock impls.Lock, op *operation, way 
 		return waiting.Acquire(ctx.Ctx(), ctx.Ctx(), env, lock, p.paced(waiting.ByLock(way, timed, within)))
 	}
 	patience, timer := ctx.Fork()
-	p.cell.timeline.after(within, func() { p.expire(timer) })
+	p.expire(timer, within)
 	return waiting.Acquire(ctx.Ctx(), patience.Ctx(), env, lock, p.paced(way))
 }
 
