@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
@@ -15,8 +14,8 @@ type script struct{ *scenarios.Script }
 
 // actor is a client of a script, and how it is there.
 type actor struct {
+	name       string
 	host       *host
-	handle     string        // what its name adds to that of its process; empty if it is the only client there
 	open       *opened       // the operation under way
 	late       []*trace.Step // requests that it has given up, and copies, the latest last
 	unsent     []*trace.Step // what it has given up while it was cut off, which its library sends later
@@ -28,28 +27,23 @@ type actor struct {
 
 // host is a process of a script, with all its clients.
 type host struct {
-	name         string // empty: it has not appeared
 	actors       []*actor
 	paused, dead bool
 	apart        bool // it is cut off from its ZooKeeper
 }
 
-// actorsOf are the clients of a trace. Which of several in one process are one lock object, or one thread's, is as in the history.
+// actorsOf are the clients of a trace. Those of one process have the names that the history has for them.
 func actorsOf(t *trace.Trace) []*actor {
 	all := make([]*actor, t.Clients)
 	for who := range all {
-		all[who] = &actor{}
-		if first := processOf(t, who); first == who {
-			all[who].host = &host{}
-		} else {
+		all[who] = &actor{name: fmt.Sprintf("C%d", who+1), host: &host{}}
+		if first := processOf(t, who); first != who {
 			all[who].host = all[first].host
 		}
-		all[who].host.actors = append(all[who].host.actors, all[who])
-	}
-	for who, a := range all {
-		if len(a.host.actors) > 1 {
-			a.handle = t.Names[who][len(history.ProcessOf(t.Names[who])):]
+		if t.Names != nil {
+			all[who].name = t.Names[who]
 		}
+		all[who].host.actors = append(all[who].host.actors, all[who])
 	}
 	return all
 }
@@ -57,25 +51,12 @@ func actorsOf(t *trace.Trace) []*actor {
 // stopped says whether an operation of the client is held.
 func (a *actor) stopped() bool { return a.open != nil && a.open.stop }
 
-// name is a client by its name in the script: processes are numbered in the order in which they appear.
-func (s script) name(a *actor) string {
-	if a.host.name == "" {
-		a.host.name = fmt.Sprintf("C%d", len(s.Clients)+1)
-		s.Clients = append(s.Clients, a.host.name)
-	}
-	name := a.host.name + a.handle
-	if a.handle != "" && !slices.Contains(s.Handles, name) {
-		s.Handles = append(s.Handles, name)
-	}
-	return name
-}
-
 // lab adds a step of no client.
 func (s script) lab(step scenarios.Step) { s.Steps = append(s.Steps, step) }
 
 // step adds a step of a client, or of its process.
 func (s script) step(a *actor, step scenarios.Step) {
-	step.Client = s.name(a)
+	step.Client = a.name
 	if scenarios.OfProcess(step.Verb) {
 		step.Client = history.ProcessOf(step.Client)
 	}

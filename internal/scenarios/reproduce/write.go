@@ -37,7 +37,7 @@ func Script(lock impls.Spec, t *trace.Trace) (*scenarios.Script, error) {
 	if err := w.write(); err != nil {
 		return nil, err
 	}
-	checked, err := Check(w.script.Script)
+	checked, err := Check(renamed(w.script.Script))
 	if err != nil {
 		return nil, fmt.Errorf("no script forces this trace: %w", err)
 	}
