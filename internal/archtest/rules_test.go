@@ -95,10 +95,11 @@ func rules() map[string]rule {
 		"internal/scenarios/sim": {own: []string{
 			"internal/answers", "internal/waiting",
 			"history", "faults", "internal/faults/commands", "internal/faults/jute", "internal/faults/probe", "internal/faults/resp", "impls", "scenarios", "internal/scenarios/play", "internal/sim",
-			"internal/worker/protocol", "internal/worker/work",
+			"internal/scenarios/sim/netconn", "internal/worker/protocol", "internal/worker/work",
 		}},
-		"internal/scenarios/storm":     {own: []string{"history", "faults", "internal/spelling", "internal/timeline", "checker", "internal/record", "impls", "scenarios"}, pure: true},
-		"internal/scenarios/reproduce": {own: []string{"history", "faults", "internal/faults/commands", "internal/timeline", "internal/timeline/ownership", "impls", "checker", "internal/record", "scenarios", "internal/sim", "internal/sim/trace"}, pure: true},
+		"internal/scenarios/sim/netconn": {own: []string{"internal/faults/resp", "internal/sim"}},
+		"internal/scenarios/storm":       {own: []string{"history", "faults", "internal/spelling", "internal/timeline", "checker", "internal/record", "impls", "scenarios"}, pure: true},
+		"internal/scenarios/reproduce":   {own: []string{"history", "faults", "internal/faults/commands", "internal/timeline", "internal/timeline/ownership", "impls", "checker", "internal/record", "scenarios", "internal/sim", "internal/sim/trace"}, pure: true},
 		// What a measurement found, for those who show it.
 		"internal/bench":         {pure: true, scripted: true},
 		"internal/bench/measure": {own: []string{"internal/waiting", "internal/bench", "history", "impls", "internal/faults/process", "internal/faults/server", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis", "internal/faults/server/zookeeper", "internal/worker", "internal/worker/work"}},

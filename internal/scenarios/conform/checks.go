@@ -37,7 +37,7 @@ func Checks() []Check {
 
 func opensSilently(t *talk) {
 	t.ask("C1", protocol.Request{Do: protocol.Skew, Clock: protocol.Clock{Rate: 1}}) // answered after open, whatever comes of it
-	if n := t.Sent("C1"); n > 0 {
+	if n := t.Traffic().Sent("C1"); n > 0 {
 		t.broken(ruleOpen, "open sent %d commands about the lock's key", n)
 	}
 }
@@ -47,8 +47,8 @@ func acquires(t *talk) {
 	if t.over() {
 		return
 	}
-	if keys, need := t.Keys(); t.Touched("C1") < need {
-		t.broken(ruleKeys, "acquire was answered ok, but commands have reached the server about %d of the keys %q, and not about %d", t.Touched("C1"), keys, need)
+	if keys, need := t.Keys(); t.Traffic().Touched("C1") < need {
+		t.broken(ruleKeys, "acquire was answered ok, but commands have reached the server about %d of the keys %q, and not about %d", t.Traffic().Touched("C1"), keys, need)
 	}
 }
 
@@ -71,8 +71,8 @@ func waits(t *talk) {
 		t.broken(ruleAcquire, "acquire with within_ms %v was given up after %v", shortWait.Milliseconds(), took.Round(time.Millisecond))
 	}
 	waiting := t.send("C2", within(time.Minute))
-	before := t.Sent("C2")
-	if !t.over() && !t.Until(patience, func() bool { return t.Sent("C2") > before || !waiting.open() }) {
+	before := t.Traffic().Sent("C2")
+	if !t.over() && !t.Until(patience, func() bool { return t.Traffic().Sent("C2") > before || !waiting.open() }) {
 		t.broken(ruleAcquire, "acquire with within_ms sends nothing")
 	}
 	t.must(t.do("C1", protocol.Release), protocol.OK, ruleRelease)
@@ -94,7 +94,7 @@ func (t *talk) unheld(client string) (acquire answered) {
 	t.must(t.ask("C1", within(patience/2)), protocol.OK, ruleAcquire)
 	t.must(t.do(client, protocol.Acquire), protocol.No, ruleNo)
 	release := t.do(client, protocol.Release)
-	if taking := t.Taking(); taking != nil {
+	if taking := t.Traffic().Taking(); taking != nil {
 		t.byLock("%v was answered %s, and its %s %s the lock that %s held", release.pending, release.said(), taking.Command, taking.Did, taking.From)
 	}
 	acquire = t.do(client, protocol.Acquire)
@@ -129,7 +129,7 @@ func tellsItsEnd(t *talk) {
 		return
 	}
 	t.lab(t.Disturb("C1", faults.LinkFault{Kind: faults.Partition}))
-	told := !t.over() && t.Until(2*t.lease, func() bool { return t.Told("C1") || t.Departed() != "" })
+	told := !t.over() && t.Until(2*t.lease, func() bool { return t.Traffic().Told("C1") || t.Departed() != "" })
 	switch departed := t.Departed(); {
 	case t.over():
 	case departed != "":
@@ -212,7 +212,7 @@ func handlesApart(t *talk) {
 	t.reached(held, first)
 	other := t.ask("C1", protocol.Request{Do: protocol.Acquire, Handle: second.Handle})
 	t.must(other, protocol.OK, ruleApart)
-	if !t.over() && t.Sent("C1/2") == 0 {
+	if !t.over() && t.Traffic().Sent("C1/2") == 0 {
 		t.broken(ruleSeparate, "the second handle sent nothing to the address that its open names")
 	}
 	held.Release()

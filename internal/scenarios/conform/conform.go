@@ -118,7 +118,7 @@ func (t *talk) over() bool { return t.breach != nil || t.lock != "" || t.skipped
 
 // broken ends the conversation: the client breaks the rule. If its lock has taken another's before, that is why: no adapter could have helped it.
 func (t *talk) broken(rule, format string, args ...any) {
-	switch taking := t.Taking(); {
+	switch taking := t.Traffic().Taking(); {
 	case t.over():
 	case taking != nil:
 		t.byLock("%s's %s %s the lock that %s held", taking.By, taking.Command, taking.Did, taking.From)

@@ -62,7 +62,7 @@ func cancelsNothing(t *talk) {
 func cancelsWaiting(t *talk) {
 	t.must(t.do("C1", protocol.Acquire), protocol.OK, ruleAcquire)
 	waiting := t.send("C2", within(time.Minute))
-	if !t.over() && !t.Until(patience, func() bool { return t.Sent("C2") > 0 }) {
+	if !t.over() && !t.Until(patience, func() bool { return t.Traffic().Sent("C2") > 0 }) {
 		t.broken(ruleAcquire, "acquire with within_ms sends nothing")
 	}
 	t.mustNot(t.cancel(waiting, ruleCancelNow), protocol.OK, ruleCancelled)
@@ -177,9 +177,9 @@ func worksAfterCancel(t *talk) {
 	t.must(t.do("C2", protocol.Acquire), protocol.OK, ruleAcquire)
 	var waiting pending
 	for range rounds {
-		before := t.Sent("C1")
+		before := t.Traffic().Sent("C1")
 		waiting = t.send("C1", within(time.Minute))
-		if reads := t.subject.Traits.Opaque == ""; reads && !t.over() && !t.Until(patience, func() bool { return t.Sent("C1") > before }) {
+		if reads := t.subject.Traits.Opaque == ""; reads && !t.over() && !t.Until(patience, func() bool { return t.Traffic().Sent("C1") > before }) {
 			t.broken(ruleAcquire, "acquire with within_ms sends nothing")
 		}
 		queued := t.send("C1", work)

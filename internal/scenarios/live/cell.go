@@ -147,7 +147,7 @@ func (w *World) newCell(subject play.Subject, script *scenarios.Script, clients 
 	c.run.Stage, c.run.Store, c.run.Wait = c.stage, c.store, w.cfg.Wait
 	for _, client := range c.run.Clients {
 		p := newPeer(c, client)
-		client.Process, c.peers[client.Name] = p, p
+		client.Process, client.Links, c.peers[client.Name] = p, &p.links, p
 	}
 	return c
 }

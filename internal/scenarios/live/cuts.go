@@ -28,7 +28,7 @@ func (p *peer) startRelays() error {
 		return nil
 	}
 	p.cuts.under, p.cuts.cancels = make(map[int64]*underway), make(map[int64]int64)
-	for _, l := range p.links {
+	for _, l := range p.links.of {
 		for _, one := range l.servers {
 			var err error
 			if one.relay, err = network.StartRelay(one.link.Addr()); err != nil {
@@ -65,7 +65,7 @@ func (p *peer) send(req protocol.Request) (<-chan protocol.Message, error) {
 		case protocol.Cancel:
 			p.cuts.cancels[req.ID] = req.Op
 		case protocol.Reconnect:
-			for _, l := range p.linksTo(nil) {
+			for _, l := range p.links.to(nil) {
 				if len(req.Servers) == 0 || slices.Contains(req.Servers, l.at) {
 					l.relay.Cut(false)
 				}
@@ -76,23 +76,23 @@ func (p *peer) send(req protocol.Request) (<-chan protocol.Message, error) {
 	return p.worker.Conn.Send(req)
 }
 
-// cut takes in an answer. A cancel that was taken ends the connections of its operation's handle, and new ones until the operation is answered.
-func (p *peer) cut(answer protocol.Message) {
-	p.cuts.mu.Lock()
-	defer p.cuts.mu.Unlock()
-	if op := p.cuts.under[answer.ID]; op != nil {
-		delete(p.cuts.under, answer.ID)
-		if !p.cuts.others(op) {
-			for _, l := range p.relayed(op) {
+// answered takes in an answer. A cancel that was taken ends the connections of its operation's handle, and new ones until the operation is answered.
+func (c *cuts) answered(answer protocol.Message, links *wiring) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if op := c.under[answer.ID]; op != nil {
+		delete(c.under, answer.ID)
+		if !c.others(op) {
+			for _, l := range op.cutLinks(links) {
 				l.relay.Open()
 			}
 		}
 	}
-	id, found := p.cuts.cancels[answer.ID]
-	delete(p.cuts.cancels, answer.ID)
-	if op := p.cuts.under[id]; found && op != nil && answer.Outcome == protocol.OK {
+	id, found := c.cancels[answer.ID]
+	delete(c.cancels, answer.ID)
+	if op := c.under[id]; found && op != nil && answer.Outcome == protocol.OK {
 		op.cut = true
-		for _, l := range p.relayed(op) {
+		for _, l := range op.cutLinks(links) {
 			l.relay.Cut(true)
 		}
 	}
@@ -108,10 +108,10 @@ func (c *cuts) others(op *underway) bool {
 	return false
 }
 
-// relayed are the links of an operation whose connections are cut.
-func (p *peer) relayed(op *underway) []*lockLink {
-	if h := p.named(op.handle); op.cut && h != nil {
-		return p.links[h].servers
+// cutLinks are the links of an operation whose connections are cut.
+func (op *underway) cutLinks(links *wiring) []*lockLink {
+	if h := named(links.client, op.handle); op.cut && h != nil {
+		return links.of[h].servers
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func TestReconnectFindsConnectionsEnded(t *testing.T) {
 	conn := protocol.NewConn(in, out, func(protocol.Message) {})
 	t.Cleanup(func() { answers.Close(); require.NoError(t, conn.Close()) })
 	one := &play.Handle{}
-	p := &peer{client: &play.Client{Handles: []*play.Handle{one}}, links: map[*play.Handle]*links{one: {}}, worker: &clients.Worker{Conn: conn}}
+	client := &play.Client{Handles: []*play.Handle{one}}
+	p := &peer{client: client, links: wiring{client: client, of: map[*play.Handle]*links{one: {}}}, worker: &clients.Worker{Conn: conn}}
 	p.hello.LabCuts = true
 
 	ends := map[string]net.Conn{}
@@ -34,7 +35,7 @@ func TestReconnectFindsConnectionsEnded(t *testing.T) {
 		relay, err := network.StartRelay(server.Addr().String())
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, relay.Close()) })
-		p.links[one].servers = append(p.links[one].servers, &lockLink{at: at, relay: relay})
+		p.links.of[one].servers = append(p.links.of[one].servers, &lockLink{at: at, relay: relay})
 		near, err := net.Dial("tcp", relay.Addr())
 		require.NoError(t, err)
 		t.Cleanup(func() { near.Close() })

@@ -51,7 +51,7 @@ func (s *lockServer) open(t *tap.Tap, addr string) (all []connEnd) {
 			continue
 		}
 		p := s.cell.peers[client.Name]
-		for h, links := range p.links {
+		for h, links := range p.links.of {
 			for _, l := range links.servers {
 				if l.tap == t && l.passesEnds(addr) {
 					for _, ended := range p.ends(h.Name, l, addr) {

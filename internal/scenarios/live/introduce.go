@@ -25,7 +25,7 @@ func (p *peer) introduce(ctx context.Context) error {
 		return play.Undecided("%s answered init without hello%s", p.client.Name, clause(answer.Error))
 	}
 	p.hello = *answer.Hello
-	if at := p.links[p.client.Handles[0]].servers[0].at; p.hello.ServerKind != "" && p.hello.ServerKind != kindOf(at) {
+	if at := p.links.of[p.client.Handles[0]].servers[0].at; p.hello.ServerKind != "" && p.hello.ServerKind != kindOf(at) {
 		return play.Undecided("this lock needs servers of the kind %s, not at %s", p.hello.ServerKind, at)
 	}
 	if err := p.startRelays(); err != nil {
@@ -45,7 +45,7 @@ func (p *peer) sendInit(ctx context.Context, version int) (protocol.Message, err
 }
 
 func (p *peer) initRequest(version int) protocol.Request {
-	main := p.links[p.client.Handles[0]]
+	main := p.links.of[p.client.Handles[0]]
 	return protocol.Request{
 		Do: protocol.Init, Version: version, Client: p.client.Name, Servers: main.addrs(), Resource: main.resource.Addr(),
 		TimeoutMS: protocol.MS(2 * p.cell.limit()),
@@ -68,11 +68,11 @@ func (p *peer) openAll(ctx context.Context) error {
 // openRequest is the request that opens a lock of the process. Each further lock has links of its own, by which the tap attributes its commands.
 func (p *peer) openRequest(h *play.Handle) protocol.Request {
 	req := protocol.Request{
-		Do: protocol.Open, Handle: p.handle(h), Lock: p.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(p.cell.run.Script.Lease),
+		Do: protocol.Open, Handle: requestName(h), Lock: p.cell.subject.Asked(), Key: h.Key, LeaseMS: protocol.MS(p.cell.run.Script.Lease),
 		User: protocol.User{Object: history.ObjectOf(h.Name), Thread: history.ThreadOf(h.Name)},
 	}
 	if h != p.client.Handles[0] || p.hello.LabCuts {
-		req.Servers, req.Resource = p.links[h].addrs(), p.links[h].resource.Addr()
+		req.Servers, req.Resource = p.links.of[h].addrs(), p.links.of[h].resource.Addr()
 	}
 	return req
 }

@@ -74,10 +74,17 @@ func addrsOf(links []*lockLink) []string {
 	return addrs
 }
 
-// closeLinks closes the links of a process. The taps still deliver what they hold of it.
-func (p *peer) closeLinks() error {
+// wiring is the links of all handles of a client's process.
+type wiring struct {
+	client *play.Client
+	run    *play.Cell
+	of     map[*play.Handle]*links
+}
+
+// close closes the links. The taps still deliver what they hold of the process.
+func (w *wiring) close() error {
 	var errs []error
-	for _, l := range p.links {
+	for _, l := range w.of {
 		for _, one := range l.servers {
 			errs = append(errs, one.close())
 		}
@@ -88,14 +95,14 @@ func (p *peer) closeLinks() error {
 	return errors.Join(errs...)
 }
 
-// linksTo are the links of all handles of the process to the named servers, or to all.
-func (p *peer) linksTo(names []string) []*lockLink {
+// to are the links of all handles to the named servers, or to all.
+func (w *wiring) to(names []string) []*lockLink {
 	var found []*lockLink
-	for _, h := range p.client.Handles {
-		if p.links[h] == nil {
+	for _, h := range w.client.Handles {
+		if w.of[h] == nil {
 			continue
 		}
-		for _, l := range p.links[h].servers {
+		for _, l := range w.of[h].servers {
 			if len(names) == 0 || slices.Contains(names, l.server.name) || slices.Contains(names, l.name()) {
 				found = append(found, l)
 			}
@@ -104,9 +111,9 @@ func (p *peer) linksTo(names []string) []*lockLink {
 	return found
 }
 
-// Disturb injects a fault into the process's links at once, and observes that it takes effect.
-func (p *peer) Disturb(ctx context.Context, fault faults.LinkFault, names []string) (string, error) {
-	links := p.linksTo(names)
+// Disturb injects a fault into the links at once, and observes that it takes effect.
+func (w *wiring) Disturb(ctx context.Context, fault faults.LinkFault, names []string) (string, error) {
+	links := w.to(names)
 	said, err := atLinks(links, func(l *lockLink) (string, error) {
 		injected, err := l.Inject(ctx, fault)
 		if err != nil {
@@ -115,7 +122,7 @@ func (p *peer) Disturb(ctx context.Context, fault faults.LinkFault, names []stri
 		l.injected, l.fault = injected, fault
 		return injected.Evidence(), nil
 	})
-	return p.evidence(links, said), err
+	return w.evidence(links, said), err
 }
 
 // atLinks calls do for several links at once, and returns the evidence of each.
@@ -129,19 +136,19 @@ func atLinks(links []*lockLink, do func(*lockLink) (string, error)) ([]string, e
 }
 
 // evidence joins the evidence of several links, which may be the same.
-func (p *peer) evidence(links []*lockLink, said []string) string {
+func (w *wiring) evidence(links []*lockLink, said []string) string {
 	var parts []string
 	for i, l := range links {
-		if part := p.cell.run.About([]string{l.name()}, said[i]); !slices.Contains(parts, part) {
+		if part := w.run.About([]string{l.name()}, said[i]); !slices.Contains(parts, part) {
 			parts = append(parts, part)
 		}
 	}
 	return strings.Join(parts, "; ")
 }
 
-// Heal ends the faults of the process's links.
-func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) {
-	disturbed := slices.DeleteFunc(p.linksTo(names), func(l *lockLink) bool { return l.injected == nil })
+// Heal ends the faults of the links.
+func (w *wiring) Heal(ctx context.Context, names []string) ([]play.Healed, error) {
+	disturbed := slices.DeleteFunc(w.to(names), func(l *lockLink) bool { return l.injected == nil })
 	var kinds []faults.Kind
 	for _, l := range disturbed {
 		if !slices.Contains(kinds, l.fault.Kind) {
@@ -150,7 +157,7 @@ func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) 
 	}
 	for _, kind := range kinds {
 		ending := slices.DeleteFunc(slices.Clone(disturbed), func(l *lockLink) bool { return l.fault.Kind != kind })
-		p.endsWithholding(kind, p.evidence(ending, slices.Repeat([]string{"the link is mended"}, len(ending))))
+		w.endsWithholding(kind, w.evidence(ending, slices.Repeat([]string{"the link is mended"}, len(ending))))
 	}
 	said, err := atLinks(disturbed, func(l *lockLink) (string, error) { return l.injected.Recover(ctx) })
 	if err != nil {
@@ -169,20 +176,20 @@ func (p *peer) Heal(ctx context.Context, names []string) ([]play.Healed, error) 
 				continue
 			}
 			links, words = append(links, l), append(words, said[i])
-			if l.fault.BreaksConnections() && p.loses(l, disturbed) && !slices.Contains(h.Broken, l.server.name) {
+			if l.fault.BreaksConnections() && w.loses(l, disturbed) && !slices.Contains(h.Broken, l.server.name) {
 				h.Broken = append(h.Broken, l.server.name)
 			}
 		}
-		h.Evidence = p.evidence(links, words)
+		h.Evidence = w.evidence(links, words)
 		healed = append(healed, h)
 	}
 	return healed, nil
 }
 
 // endsWithholding records that a fault is about to end that keeps replies from the process: they arrive before that has been observed.
-func (p *peer) endsWithholding(kind faults.Kind, how string) {
+func (w *wiring) endsWithholding(kind faults.Kind, how string) {
 	if kind.WithholdsReplies() {
-		p.cell.run.Fault(kind, p.client.Name, history.PhaseEnding, how)
+		w.run.Fault(kind, w.client.Name, history.PhaseEnding, how)
 	}
 }
 
@@ -195,24 +202,24 @@ func (l *lockLink) name() string {
 }
 
 // loses says whether a client has lost its connection for want of the links that were disturbed: to an ensemble it takes all of them.
-func (p *peer) loses(l *lockLink, disturbed []*lockLink) bool {
-	return l.server.ensemble == nil || len(disturbed) >= len(p.linksTo([]string{l.server.name}))
+func (w *wiring) loses(l *lockLink, disturbed []*lockLink) bool {
+	return l.server.ensemble == nil || len(disturbed) >= len(w.to([]string{l.server.name}))
 }
 
-// Reconnect has a process replace its broken connections before the script goes on; otherwise it would depend on chance whether its next
+// Reconnect has the process replace its broken connections before the script goes on; otherwise it would depend on chance whether its next
 // command fails. Links with a fault keep theirs.
 func (p *peer) Reconnect(ctx context.Context, names []string) error {
-	if p.deserted() {
+	if p.links.deserted() {
 		return nil
 	}
-	faulty := slices.DeleteFunc(p.linksTo(nil), func(l *lockLink) bool { return l.injected == nil })
+	faulty := slices.DeleteFunc(p.links.to(nil), func(l *lockLink) bool { return l.injected == nil })
 	stays := addrsOf(faulty)
-	addrs := slices.DeleteFunc(addrsOf(p.linksTo(names)), func(at string) bool { return slices.Contains(stays, at) })
+	addrs := slices.DeleteFunc(addrsOf(p.links.to(names)), func(at string) bool { return slices.Contains(stays, at) })
 	if p.doomed() || p.paused || len(addrs) == 0 || p.cell.storm != nil && !p.cell.run.Traits.Can(protocol.Reconnect) { // in a storm nothing depends on it
 		return nil
 	}
 	req := protocol.Request{Do: protocol.Reconnect}
-	if len(addrs) < len(addrsOf(p.linksTo(nil))) {
+	if len(addrs) < len(addrsOf(p.links.to(nil))) {
 		req.Servers = addrs
 	}
 	_, err := p.ask(ctx, req)
@@ -220,8 +227,8 @@ func (p *peer) Reconnect(ctx context.Context, names []string) error {
 }
 
 // deserted says whether no server of an ensemble that serves is in the client's reach.
-func (p *peer) deserted() bool {
-	for _, l := range p.linksTo(nil) {
+func (w *wiring) deserted() bool {
+	for _, l := range w.to(nil) {
 		if l.server.ensemble == nil || l.injected == nil && slices.Contains(l.server.ensemble.Serving(), l.member.Addr) {
 			return false
 		}

@@ -31,7 +31,7 @@ const exitTime = 2 * time.Second
 type peer struct {
 	client *play.Client
 	cell   *cell
-	links  map[*play.Handle]*links
+	links  wiring
 
 	worker  *clients.Worker // nil before start, and after putBack
 	hello   protocol.Hello
@@ -58,7 +58,7 @@ type peer struct {
 
 func newPeer(c *cell, client *play.Client) *peer {
 	return &peer{
-		client: client, cell: c, links: make(map[*play.Handle]*links), asked: make(map[int64]*play.Operation), moments: make(chan storm.Moment),
+		client: client, cell: c, links: wiring{client, c.run, map[*play.Handle]*links{}}, asked: make(map[int64]*play.Operation), moments: make(chan storm.Moment),
 		parted: make(chan struct{}),
 	}
 }
@@ -83,7 +83,7 @@ func (p *peer) begin(ctx context.Context) error {
 func (p *peer) start(ctx context.Context) error {
 	for _, h := range p.client.Handles {
 		l, err := p.cell.connect(ctx, h.Name)
-		p.links[h] = l
+		p.links.of[h] = l
 		if err != nil {
 			return err
 		}
@@ -140,9 +140,9 @@ func (p *peer) watch() {
 // doomed says whether the process was killed by order, or is about to be.
 func (p *peer) doomed() bool { return p.client.Crashed() }
 
-// handle is the name of a lock in requests to the process.
-func (p *peer) handle(h *play.Handle) string {
-	if h == p.client.Handles[0] {
+// requestName is the name of a lock in requests to its process.
+func requestName(h *play.Handle) string {
+	if h == h.Client.Handles[0] {
 		return MainHandle
 	}
 	return h.Name
@@ -203,17 +203,17 @@ func (p *peer) Heard(msg protocol.Message) {
 	}
 	switch {
 	case msg.Lost != "":
-		if h := p.named(msg.Lost); h != nil {
+		if h := named(p.client, msg.Lost); h != nil {
 			h.NoticeLoss(msg.Hold, msg.Why)
 		}
 	case msg.Valid != "" && msg.ValidMS != nil:
-		if h := p.named(msg.Valid); h != nil {
+		if h := named(p.client, msg.Valid); h != nil {
 			h.NoticeValidity(protocol.Duration(*msg.ValidMS))
 		}
 	case msg.LateMS > 0:
 		p.wasLate(time.Now(), protocol.Duration(msg.LateMS))
 	case msg.ID != 0:
-		p.cut(msg)
+		p.cuts.answered(msg, &p.links)
 		p.mu.Lock()
 		op := p.asked[msg.ID]
 		delete(p.asked, msg.ID)
@@ -241,10 +241,10 @@ func (p *peer) wasLate(now time.Time, late time.Duration) {
 	p.cell.stage.late.Add(stalls.Stall{From: due, To: now})
 }
 
-// named is the named handle; nil: it is one of another cell that the process has served.
-func (p *peer) named(name string) *play.Handle {
-	for _, h := range p.client.Handles {
-		if p.handle(h) == name {
+// named is a client's handle by its name in requests; nil: it is one of another cell that the process has served.
+func named(client *play.Client, name string) *play.Handle {
+	for _, h := range client.Handles {
+		if requestName(h) == name {
 			return h
 		}
 	}
@@ -316,7 +316,7 @@ func (p *peer) close() error {
 	if p.worker != nil {
 		errs = append(errs, p.worker.Conn.Close(), p.worker.Stderr.Close())
 	}
-	return errors.Join(append(errs, p.closeLinks())...)
+	return errors.Join(append(errs, p.links.close())...)
 }
 
 // verbs are the protocol's words for operations.
@@ -327,7 +327,7 @@ var verbs = map[history.Op]string{
 
 // Call sends the request of an operation.
 func (p *peer) Call(op *play.Operation) error {
-	req := protocol.Request{ID: op.ID, Do: verbs[op.Op], Handle: p.handle(op.Handle)}
+	req := protocol.Request{ID: op.ID, Do: verbs[op.Op], Handle: requestName(op.Handle)}
 	switch op.Op {
 	case history.OpAcquire:
 		req.WithinMS, req.Wait = protocol.MS(op.Within), p.cell.run.Wait
@@ -362,7 +362,7 @@ func (p *peer) Cancel(ctx context.Context, op *play.Operation) error {
 
 // TakeIn asks the client to answer when it has taken in all replies to a lock's background tasks.
 func (p *peer) TakeIn(ctx context.Context, h *play.Handle) error {
-	msg, err := p.ask(ctx, protocol.Request{Do: protocol.Idle, Handle: p.handle(h)})
+	msg, err := p.ask(ctx, protocol.Request{Do: protocol.Idle, Handle: requestName(h)})
 	if err == nil && msg.Outcome != protocol.OK {
 		return play.Undecided("%s did not say when it had taken in the reply%s", h.Name, clause(msg.Error))
 	}
@@ -379,7 +379,7 @@ func (p *peer) Resume(ctx context.Context) error {
 	p.mu.Lock()
 	p.resumed = time.Now() // before it runs, and can say that it was late
 	p.mu.Unlock()
-	p.endsWithholding(faults.Pause, "SIGCONT")
+	p.links.endsWithholding(faults.Pause, "SIGCONT")
 	err := p.worker.Proc.Resume(ctx)
 	p.paused = p.paused && err != nil
 	return err

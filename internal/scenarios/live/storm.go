@@ -333,7 +333,7 @@ func (t *stormRunner) lives(ctx context.Context, i int) error {
 			return nil
 		}
 		t.pause(ctx, crash.Down)
-		if err := p.closeLinks(); err != nil { // otherwise a long storm runs out of sockets
+		if err := p.links.close(); err != nil { // otherwise a long storm runs out of sockets
 			return err
 		}
 	}

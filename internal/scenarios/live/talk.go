@@ -72,7 +72,7 @@ func (t *Talk) Keys() (keys []string, need int) {
 // Opened takes in the answer to a request that Open made.
 func (t *Talk) Opened(client string, req protocol.Request, answer protocol.Message) error {
 	handles := t.cell.peers[client].client.Handles
-	at := slices.IndexFunc(handles, func(h *play.Handle) bool { return t.cell.peers[client].handle(h) == req.Handle })
+	at := slices.IndexFunc(handles, func(h *play.Handle) bool { return requestName(h) == req.Handle })
 	return t.cell.opened(handles[max(at, 0)], answer)
 }
 
@@ -144,17 +144,23 @@ func (t *Talk) Until(d time.Duration, done func() bool) bool {
 	return true
 }
 
+// Traffic is what the clients of a conversation have sent by themselves: commands to the servers, and news of their locks.
+type Traffic struct{ record *play.Recorder }
+
+// Traffic is what the clients have sent so far, and will send.
+func (t *Talk) Traffic() Traffic { return Traffic{t.cell.run.Record} }
+
 // Sent is how many commands of a handle about the lock's key have been carried out.
-func (t *Talk) Sent(handle string) int {
-	return t.cell.run.Record.Count(func(e history.Event) bool {
+func (t Traffic) Sent(handle string) int {
+	return t.record.Count(func(e history.Event) bool {
 		return e.Kind == history.KindCommand && e.Client == handle && e.Command().Server != history.Resource
 	})
 }
 
 // Touched is about how many keys of the lock a handle's commands have been.
-func (t *Talk) Touched(handle string) int {
+func (t Traffic) Touched(handle string) int {
 	parts := map[string]bool{}
-	t.cell.run.Record.Count(func(e history.Event) bool {
+	t.record.Count(func(e history.Event) bool {
 		is := e.Kind == history.KindCommand && e.Client == handle && e.Command().Server != history.Resource
 		if is {
 			parts[e.Command().Server] = true
@@ -173,9 +179,9 @@ type Taking struct {
 
 // Taking is the first of the conversation; nil if there is none. A number that follows a number is a count, which does not say whose it is; nor
 // does a node of a ZooKeeper that has become the first one.
-func (t *Talk) Taking() (first *Taking) {
+func (t Traffic) Taking() (first *Taking) {
 	writers := map[[2]string]string{} // by server and key
-	t.cell.run.Record.Count(func(e history.Event) bool {
+	t.record.Count(func(e history.Event) bool {
 		c := e.Command()
 		if c == nil || c.Server == history.Resource || first != nil {
 			return false
@@ -209,8 +215,8 @@ func isNumber(value string) bool {
 }
 
 // Told says whether a handle has declared in the background how long its hold is valid, or that it is lost.
-func (t *Talk) Told(handle string) bool {
-	return t.cell.run.Record.Count(func(e history.Event) bool {
+func (t Traffic) Told(handle string) bool {
+	return t.record.Count(func(e history.Event) bool {
 		return e.Client == handle && (e.Kind == history.KindLost || e.Kind == history.KindValid)
 	}) > 0
 }
@@ -230,13 +236,13 @@ func (t *Talk) Do(command ...any) (err error) {
 
 // Disturb injects a fault into a client's links; Heal ends it.
 func (t *Talk) Disturb(client string, fault faults.LinkFault) error {
-	_, err := t.cell.peers[client].Disturb(t.ctx, fault, nil)
+	_, err := t.cell.peers[client].links.Disturb(t.ctx, fault, nil)
 	return err
 }
 
 // Heal ends the faults of a client's links.
 func (t *Talk) Heal(client string) error {
-	_, err := t.cell.peers[client].Heal(t.ctx, nil)
+	_, err := t.cell.peers[client].links.Heal(t.ctx, nil)
 	return err
 }
 

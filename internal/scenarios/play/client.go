@@ -18,6 +18,7 @@ type Client struct {
 	Name    string
 	Handles []*Handle // the client's own first
 	Process Process
+	Links   Links
 	cell    *Cell
 	crashed atomic.Bool // by order
 	broken  []string    // servers to reconnect to after the operation in flight
@@ -94,7 +95,7 @@ func (c *Client) SetClock(ctx context.Context, offset time.Duration, rate float6
 // Disturb injects a fault into the process's links to the lock servers that are named, or to all.
 func (c *Client) Disturb(ctx context.Context, fault faults.LinkFault, servers []string) error {
 	c.cell.Fault(fault.Kind, c.Name, history.PhaseInject, c.cell.About(servers, fault.String()))
-	evidence, err := c.Process.Disturb(ctx, fault, servers)
+	evidence, err := c.Links.Disturb(ctx, fault, servers)
 	if err != nil {
 		return fmt.Errorf("%s's link: %w", c.Name, err)
 	}
@@ -108,7 +109,7 @@ func (c *Client) Disturb(ctx context.Context, fault faults.LinkFault, servers []
 // Heal ends the faults of the process's links and has the process replace broken connections. If an operation is held up, that waits until
 // the operation ends: it continues on new connections, which a reconnect would break.
 func (c *Client) Heal(ctx context.Context, servers []string) error {
-	healed, err := c.Process.Heal(ctx, servers)
+	healed, err := c.Links.Heal(ctx, servers)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s's link: %w", c.Name, err)

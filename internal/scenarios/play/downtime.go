@@ -9,13 +9,13 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// goDown ends the named servers, or all. Before that the links of all clients to them refuse, as the host of a server does that does not run.
-func (c *Cell) goDown(ctx context.Context, names []string) error {
+// goDown ends the servers. Before that the links of all clients to them refuse, as the host of a server does that does not run.
+func (c call) goDown(ctx context.Context) error {
 	refuse := faults.LinkFault{Kind: faults.Refuse}
-	for _, s := range c.named(names) {
-		c.Fault(faults.Down, s.Name(), history.PhaseInject, refuse.String())
-		for _, client := range c.living() {
-			if _, err := client.Process.Disturb(ctx, refuse, []string{s.Name()}); err != nil {
+	for _, s := range c.servers() {
+		c.cell.Fault(faults.Down, s.Name(), history.PhaseInject, refuse.String())
+		for _, client := range c.cell.living() {
+			if _, err := client.Links.Disturb(ctx, refuse, []string{s.Name()}); err != nil {
 				return fmt.Errorf("%s's link: %w", client.Name, err)
 			}
 		}
@@ -23,27 +23,27 @@ func (c *Cell) goDown(ctx context.Context, names []string) error {
 		if err != nil {
 			return err
 		}
-		c.Fault(faults.Down, s.Name(), history.PhaseEffective, cmp.Or(evidence, faults.Down.Of().Seen))
+		c.cell.Fault(faults.Down, s.Name(), history.PhaseEffective, cmp.Or(evidence, faults.Down.Of().Seen))
 	}
 	return nil
 }
 
-// comeBack starts the named servers, or all, with the data that they had.
-func (c *Cell) comeBack(ctx context.Context, names []string) error {
-	for _, s := range c.named(names) {
+// comeBack starts the servers with the data that they had.
+func (c call) comeBack(ctx context.Context) error {
+	for _, s := range c.servers() {
 		if err := s.Recover(ctx, faults.Down); err != nil {
 			return err
 		}
 		var healed [][]Healed
-		clients := c.living()
+		clients := c.cell.living()
 		for _, client := range clients {
-			whole, err := client.Process.Heal(ctx, []string{s.Name()})
+			whole, err := client.Links.Heal(ctx, []string{s.Name()})
 			if err != nil {
 				return fmt.Errorf("%s's link: %w", client.Name, err)
 			}
 			healed = append(healed, whole)
 		}
-		c.Fault(faults.Down, s.Name(), history.PhaseRecover, faults.Down.Of().Over)
+		c.cell.Fault(faults.Down, s.Name(), history.PhaseRecover, faults.Down.Of().Over)
 		for i, client := range clients {
 			if err := client.replace(ctx, healed[i]); err != nil {
 				return err

@@ -12,8 +12,8 @@ import (
 const refusalTime = 20 * time.Second
 
 // atReplicators calls do for all servers, one after the other.
-func (c *Cell) atReplicators(ctx context.Context, do func(Replicator, context.Context) error) error {
-	for _, s := range c.Stage.Servers() {
+func (c call) atReplicators(ctx context.Context, do func(Replicator, context.Context) error) error {
+	for _, s := range c.cell.Stage.Servers() {
 		replicator, ok := s.(Replicator)
 		if !ok {
 			return NotApplicable(NeedsReplicas)
@@ -26,24 +26,14 @@ func (c *Cell) atReplicators(ctx context.Context, do func(Replicator, context.Co
 }
 
 // waitRefused waits until all servers refuse writes.
-func (c *Cell) waitRefused(ctx context.Context) (scenarios.Result, error) {
-	for bound := c.Stage.Now() + refusalTime; ; {
+func (c call) waitRefused(ctx context.Context) (scenarios.Result, error) {
+	return c.poll(ctx, refusalTime, func() (bool, error) {
 		refusing := true
 		err := c.atReplicators(ctx, func(r Replicator, ctx context.Context) error {
 			refuses, err := r.RefusesWrites(ctx)
 			refusing = refusing && refuses
 			return err
 		})
-		switch {
-		case err != nil:
-			return "", err
-		case refusing:
-			return scenarios.ResultOK, nil
-		case c.Stage.Now() >= bound:
-			return scenarios.ResultNo, nil
-		}
-		if err := c.pass(ctx, pollEvery); err != nil {
-			return "", err
-		}
-	}
+		return err == nil && refusing, err
+	})
 }

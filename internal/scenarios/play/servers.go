@@ -12,24 +12,24 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// named are the servers that a step names, or all if it names none.
-func (c *Cell) named(names []string) []Server {
-	all := c.Stage.Servers()
-	if len(names) == 0 {
+// servers are those that the step names, or all if it names none.
+func (c call) servers() []Server {
+	all := c.cell.Stage.Servers()
+	if len(c.step.Servers) == 0 {
 		return all
 	}
-	if stage, ok := c.Stage.(Ensemble); ok && c.Traits.Library.Ensemble {
+	if stage, ok := c.cell.Stage.(Ensemble); ok && c.cell.Traits.Library.Ensemble {
 		all = slices.Concat(all, stage.Members())
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(s Server) bool { return !slices.Contains(names, s.Name()) })
+	return slices.DeleteFunc(slices.Clone(all), func(s Server) bool { return !slices.Contains(c.step.Servers, s.Name()) })
 }
 
 // states reads the state of the lock's key on servers.
-func (c *Cell) states(ctx context.Context, servers []Server) (States, error) {
+func (c call) states(ctx context.Context, servers []Server) (States, error) {
 	states := make(States, len(servers))
 	for i, s := range servers {
 		var err error
-		if states[i], err = s.State(ctx, c.LockKey); err != nil {
+		if states[i], err = s.State(ctx, c.cell.LockKey); err != nil {
 			return nil, err
 		}
 	}
@@ -74,36 +74,36 @@ func (c *Cell) RecoverAt(ctx context.Context, s Server, kind faults.Kind) error 
 	return nil
 }
 
-// strikeServers causes a fault of servers. If that breaks connections, every living client connects again, unless other servers answer.
-func (c *Cell) strikeServers(ctx context.Context, servers []Server, f ServerFault) error {
-	for _, s := range servers {
-		if err := c.CauseAt(ctx, s, f); err != nil {
+// strike causes a fault of the servers. If that breaks connections, every living client connects again, unless other servers answer.
+func (c call) strike(ctx context.Context, f ServerFault) error {
+	for _, s := range c.servers() {
+		if err := c.cell.CauseAt(ctx, s, f); err != nil {
 			return err
 		}
 	}
-	return c.afterBreak(ctx, servers, f.Kind.Of())
+	return c.afterBreak(ctx, f.Kind.Of())
 }
 
-// recoverServers ends a fault of servers.
-func (c *Cell) recoverServers(ctx context.Context, servers []Server, f faults.Fault) error {
-	for _, s := range servers {
-		if err := c.RecoverAt(ctx, s, f.Kind); err != nil {
+// end ends a fault of the servers.
+func (c call) end(ctx context.Context, f faults.Fault) error {
+	for _, s := range c.servers() {
+		if err := c.cell.RecoverAt(ctx, s, f.Kind); err != nil {
 			return err
 		}
 	}
-	return c.afterBreak(ctx, servers, f)
+	return c.afterBreak(ctx, f)
 }
 
-// afterBreak has every living client replace its connections to servers that have broken them.
-func (c *Cell) afterBreak(ctx context.Context, servers []Server, f faults.Fault) error {
-	if !f.Breaks || c.Traits.Library.Ensemble { // whose other servers answer
+// afterBreak has every living client replace its connections to the servers, if a fault has broken them.
+func (c call) afterBreak(ctx context.Context, f faults.Fault) error {
+	if !f.Breaks || c.cell.Traits.Library.Ensemble { // whose other servers answer
 		return nil
 	}
-	names := make([]string, len(servers))
-	for i, s := range servers {
-		names[i] = s.Name()
+	var names []string
+	for _, s := range c.servers() {
+		names = append(names, s.Name())
 	}
-	for _, client := range c.living() {
+	for _, client := range c.cell.living() {
 		if err := client.Process.Reconnect(ctx, names); err != nil {
 			return err
 		}
@@ -111,49 +111,40 @@ func (c *Cell) afterBreak(ctx context.Context, servers []Server, f faults.Fault)
 	return nil
 }
 
-// whileLocked causes a fault of servers of which at least one has the lock.
-func (c *Cell) whileLocked(ctx context.Context, servers []Server, f ServerFault, what string) error {
-	if err := c.requireLock(ctx, servers, what); err != nil {
+// whileLocked causes a fault of the servers, of which at least one has the lock: otherwise the cell's premise is missed, since what would happen then
+// is no trouble of the lock.
+func (c call) whileLocked(ctx context.Context, f ServerFault, what string) error {
+	states, err := c.states(ctx, c.servers())
+	switch {
+	case err != nil:
 		return err
+	case states.Locked() == 0:
+		return PremiseMissed("%s while there is no lock on the server", what)
 	}
-	return c.strikeServers(ctx, servers, f)
-}
-
-// requireLock ends the cell, its premise missed, if none of the servers has the lock: what would happen then is no trouble of it.
-func (c *Cell) requireLock(ctx context.Context, servers []Server, what string) error {
-	states, err := c.states(ctx, servers)
-	if err == nil && states.Locked() == 0 {
-		err = PremiseMissed("%s while there is no lock on the server", what)
-	}
-	return err
-}
-
-// migrateLock has the lock's key migrate, and leaves what else is in its slot.
-func (c *Cell) migrateLock(ctx context.Context) error {
-	return c.whileLocked(ctx, c.Stage.Servers(), ServerFault{Kind: faults.SlotMigration, LockOnly: true}, "the lock would migrate")
+	return c.strike(ctx, f)
 }
 
 // ageCopies waits until the copies that servers have are so old, as a replica has it that lags by that time.
-func (c *Cell) ageCopies(ctx context.Context, names []string, age time.Duration) error {
-	for _, s := range c.named(names) {
-		if left := c.servers.saved[s.Name()] + age - c.Stage.Now(); age > 0 && left > 0 {
-			if err := c.pass(ctx, left); err != nil {
+func (c call) ageCopies(ctx context.Context, age time.Duration) error {
+	for _, s := range c.servers() {
+		if left := c.cell.servers.saved[s.Name()] + age - c.cell.Stage.Now(); age > 0 && left > 0 {
+			if err := c.cell.pass(ctx, left); err != nil {
 				return err
 			}
-			c.begin()
-			c.pace.busy = spent{}
+			c.cell.begin()
+			c.cell.pace.busy = spent{}
 		}
 	}
 	return nil
 }
 
-// save has the named servers, or all, keep a copy of their data.
-func (c *Cell) save(ctx context.Context, names []string) error {
-	for _, s := range c.named(names) {
+// save has the servers keep a copy of their data.
+func (c call) save(ctx context.Context) error {
+	for _, s := range c.servers() {
 		if err := s.Save(ctx); err != nil {
 			return fmt.Errorf("saving the data of %s: %w", s.Name(), err)
 		}
-		c.servers.saved[s.Name()] = c.Stage.Now()
+		c.cell.servers.saved[s.Name()] = c.cell.Stage.Now()
 	}
 	return nil
 }

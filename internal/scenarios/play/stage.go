@@ -114,8 +114,9 @@ type Process interface {
 	Cancel(ctx context.Context, op *Operation) error
 	// TakeIn waits until no background task of a lock waits for a reply, or acts on one: each sleeps, waits for a message or has ended.
 	TakeIn(ctx context.Context, h *Handle) error
+	// Reconnect has the process replace its connections to the named servers, or to all, except on links with a fault.
+	Reconnect(ctx context.Context, servers []string) error
 	Signals
-	Links
 	// SetClock sets the process's clock: ahead or behind by offset, or running at another rate.
 	SetClock(ctx context.Context, offset time.Duration, rate float64) error
 }
@@ -133,8 +134,6 @@ type Links interface {
 	Disturb(ctx context.Context, f faults.LinkFault, servers []string) (evidence string, err error)
 	// Heal ends the faults, and says of each kind how that was observed. It returns nothing if no link had a fault.
 	Heal(ctx context.Context, servers []string) ([]Healed, error)
-	// Reconnect has the process replace its connections, except on links with a fault.
-	Reconnect(ctx context.Context, servers []string) error
 }
 
 // Healed is a kind of fault that has ended on some links.

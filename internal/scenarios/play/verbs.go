@@ -21,120 +21,93 @@ type call struct {
 func (c call) span() time.Duration { return c.step.Span.Of(c.cell.Script.Lease) }
 
 // verbs maps each verb that is no fault's to its effect, for every world.
-var verbs = map[scenarios.Verb]func(context.Context, call) (scenarios.Result, error){
-	scenarios.VerbOp: func(ctx context.Context, c call) (scenarios.Result, error) { return c.operate(ctx) },
-	scenarios.VerbRenews: func(ctx context.Context, c call) (scenarios.Result, error) {
+var verbs = map[scenarios.Verb]func(call, context.Context) (scenarios.Result, error){
+	scenarios.VerbOp: call.operate,
+	scenarios.VerbRenews: func(c call, ctx context.Context) (scenarios.Result, error) {
 		return c.by.renews(ctx, c.step.Breakpoints[0])
 	},
-	scenarios.VerbAwait: func(ctx context.Context, c call) (scenarios.Result, error) {
-		if err := c.needs(c.by.pending != nil, "%s has nothing in the background"); err != nil {
-			return "", err
+	scenarios.VerbAwait: goesOn(busy, "%s has nothing in the background", func(h *Handle, ctx context.Context) (scenarios.Result, error) {
+		h.forget() // the operation continues without the held request
+		return h.settle(ctx, Ever)
+	}),
+	scenarios.VerbWaits:     goesOn(busy, "%s has nothing in the background", (*Handle).awaitAsked),
+	scenarios.VerbWaitsLost: func(c call, ctx context.Context) (scenarios.Result, error) { return c.by.awaitLost(ctx) },
+	scenarios.VerbTakesIn:   done(func(c call, ctx context.Context) error { return c.by.Client.Process.TakeIn(ctx, c.by) }),
+	scenarios.VerbArrives:   goesOn(isLate, "nothing of %s is late", (*Handle).arrives),
+	scenarios.VerbContinue: func(c call, ctx context.Context) (scenarios.Result, error) {
+		letGo := func(h *Handle, ctx context.Context) (scenarios.Result, error) { return h.letGo(ctx, c.step.Async) }
+		if c.by.heldUp == nil && isLate(c.by) {
+			letGo = (*Handle).arrives
 		}
-		c.by.forget() // the operation continues without the held request
-		return c.by.settle(ctx, Ever)
+		return goesOn(func(h *Handle) bool { return h.heldUp != nil || isLate(h) }, "nothing of %s is held up", letGo)(c, ctx)
 	},
-	scenarios.VerbWaits: func(ctx context.Context, c call) (scenarios.Result, error) {
-		if err := c.needs(c.by.pending != nil, "%s has nothing in the background"); err != nil {
-			return "", err
-		}
-		return c.by.awaitAsked(ctx)
-	},
-	scenarios.VerbWaitsLost: func(ctx context.Context, c call) (scenarios.Result, error) { return c.by.awaitLost(ctx) },
-	scenarios.VerbTakesIn:   done(func(ctx context.Context, c call) error { return c.by.Client.Process.TakeIn(ctx, c.by) }),
-	scenarios.VerbArrives: func(ctx context.Context, c call) (scenarios.Result, error) {
-		if err := c.needs(len(c.by.late) > 0, "nothing of %s is late"); err != nil {
-			return "", err
-		}
-		return c.by.arrives(ctx)
-	},
-	scenarios.VerbContinue: func(ctx context.Context, c call) (scenarios.Result, error) {
-		if c.by.heldUp == nil && len(c.by.late) > 0 {
-			return c.by.arrives(ctx)
-		}
-		if err := c.needs(c.by.heldUp != nil, "nothing of %s is held up"); err != nil {
-			return "", err
-		}
-		return c.by.letGo(ctx, c.step.Async)
-	},
-	scenarios.VerbTimesOut: func(ctx context.Context, c call) (scenarios.Result, error) {
-		if err := c.needs(c.by.pending != nil && c.by.heldUp != nil, "%s waits for nothing that is held"); err != nil {
-			return "", err
-		}
-		return c.by.timeOut(ctx)
-	},
-	scenarios.VerbGiveUp: func(ctx context.Context, c call) (scenarios.Result, error) {
-		if err := c.needs(c.by.pending != nil, "%s has nothing to give up"); err != nil {
-			return "", err
-		}
-		return c.by.giveUp(ctx)
-	},
-	scenarios.VerbWaitFor:     done(func(ctx context.Context, c call) error { return c.cell.pass(ctx, c.span()) }),
-	scenarios.VerbWaitExpired: func(ctx context.Context, c call) (scenarios.Result, error) { return c.cell.waitExpired(ctx) },
-	scenarios.VerbWaitHalf:    func(ctx context.Context, c call) (scenarios.Result, error) { return c.cell.waitHalfOver(ctx) },
-	scenarios.VerbWaitFreed:   func(ctx context.Context, c call) (scenarios.Result, error) { return c.cell.waitFreed(ctx) },
-	scenarios.VerbWaitRenewed: func(ctx context.Context, c call) (scenarios.Result, error) { return c.cell.waitRenewed(ctx) },
+	scenarios.VerbTimesOut: goesOn(func(h *Handle) bool { return busy(h) && h.heldUp != nil }, "%s waits for nothing that is held", (*Handle).timeOut),
+	scenarios.VerbGiveUp:   goesOn(busy, "%s has nothing to give up", (*Handle).giveUp),
 
-	scenarios.VerbWaitRefused: func(ctx context.Context, c call) (scenarios.Result, error) { return c.cell.waitRefused(ctx) },
+	scenarios.VerbWaitFor:     done(func(c call, ctx context.Context) error { return c.cell.pass(ctx, c.span()) }),
+	scenarios.VerbWaitExpired: call.waitExpired,
+	scenarios.VerbWaitHalf:    call.waitHalfOver,
+	scenarios.VerbWaitFreed:   call.waitFreed,
+	scenarios.VerbWaitRenewed: call.waitRenewed,
+	scenarios.VerbWaitRefused: call.waitRefused,
 
 	// What prepares a fault, or is a form of one.
-	scenarios.VerbSave:           done(func(ctx context.Context, c call) error { return c.cell.save(ctx, c.step.Servers) }),
-	scenarios.VerbHoldBack:       done(func(ctx context.Context, c call) error { return c.cell.atReplicators(ctx, Replicator.HoldBack) }),
-	scenarios.VerbRequireReplica: done(func(ctx context.Context, c call) error { return c.cell.atReplicators(ctx, Replicator.RequireReplica) }),
-	scenarios.VerbMigrateLock:    done(func(ctx context.Context, c call) error { return c.cell.migrateLock(ctx) }),
+	scenarios.VerbSave:           done(call.save),
+	scenarios.VerbHoldBack:       done(func(c call, ctx context.Context) error { return c.atReplicators(ctx, Replicator.HoldBack) }),
+	scenarios.VerbRequireReplica: done(func(c call, ctx context.Context) error { return c.atReplicators(ctx, Replicator.RequireReplica) }),
+	scenarios.VerbMigrateLock: done(func(c call, ctx context.Context) error {
+		return c.whileLocked(ctx, ServerFault{Kind: faults.SlotMigration, LockOnly: true}, "the lock would migrate")
+	}),
 }
 
 // begins are the faults that begin by more than their effect in a world.
-var begins = map[faults.Kind]func(context.Context, call) error{
-	faults.Pause: func(ctx context.Context, c call) error { return c.by.Client.Pause(ctx) },
-	faults.Crash: func(ctx context.Context, c call) error { return c.crash(ctx) },
-	faults.ThreadDeath: func(_ context.Context, c call) error {
+var begins = map[faults.Kind]func(call, context.Context) error{
+	faults.Pause: func(c call, ctx context.Context) error { return c.by.Client.Pause(ctx) },
+	faults.Crash: call.crash,
+	faults.ThreadDeath: func(c call, _ context.Context) error {
 		c.by.threadDies()
 		return nil
 	},
-	faults.Skew: func(ctx context.Context, c call) error { return c.by.Client.SetClock(ctx, c.span(), c.step.Rate) },
-	faults.ClockJump: func(ctx context.Context, c call) error {
-		return c.cell.whileLocked(ctx, c.cell.named(c.step.Servers), c.serverFault(faults.ClockJump), "the server's clock would jump")
+	faults.Skew: func(c call, ctx context.Context) error { return c.by.Client.SetClock(ctx, c.span(), c.step.Rate) },
+	faults.ClockJump: func(c call, ctx context.Context) error {
+		return c.whileLocked(ctx, c.serverFault(faults.ClockJump), "the server's clock would jump")
 	},
-	faults.FailOver: func(ctx context.Context, c call) error {
-		if err := c.cell.ageCopies(ctx, c.step.Servers, c.span()); err != nil {
+	faults.FailOver: func(c call, ctx context.Context) error {
+		if err := c.ageCopies(ctx, c.span()); err != nil {
 			return err
 		}
-		return c.cell.strikeServers(ctx, c.cell.named(c.step.Servers), c.serverFault(faults.FailOver))
+		return c.strike(ctx, c.serverFault(faults.FailOver))
 	},
-	faults.Down: func(ctx context.Context, c call) error { return c.cell.goDown(ctx, c.step.Servers) },
+	faults.Down: call.goDown,
 }
 
 // ends are the faults that end by more than that of their effect in a world.
-var ends = map[faults.Kind]func(context.Context, call) error{
-	faults.Pause: func(ctx context.Context, c call) error { return c.by.Client.Resume(ctx) },
-	faults.Down:  func(ctx context.Context, c call) error { return c.cell.comeBack(ctx, c.step.Servers) },
+var ends = map[faults.Kind]func(call, context.Context) error{
+	faults.Pause: func(c call, ctx context.Context) error { return c.by.Client.Resume(ctx) },
+	faults.Down:  call.comeBack,
 }
 
 // ofFault is what a verb of a fault does; nil: it begins and ends none.
-func ofFault(verb scenarios.Verb) func(context.Context, call) error {
+func ofFault(verb scenarios.Verb) func(call, context.Context) error {
 	f, ok := faults.BegunBy(string(verb))
 	switch special := begins[f.Kind]; {
 	case ok && special != nil:
 		return special
 	case ok && f.Target == faults.OnLink:
-		return func(ctx context.Context, c call) error {
+		return func(c call, ctx context.Context) error {
 			return c.by.Client.Disturb(ctx, c.linkFault(f.Kind), c.step.Servers)
 		}
 	case ok && f.Target == faults.OnServer:
-		return func(ctx context.Context, c call) error {
-			return c.cell.strikeServers(ctx, c.cell.named(c.step.Servers), c.serverFault(f.Kind))
-		}
+		return func(c call, ctx context.Context) error { return c.strike(ctx, c.serverFault(f.Kind)) }
 	}
 	f, ok = faults.EndedBy(string(verb))
 	switch special := ends[f.Kind]; {
 	case ok && special != nil:
 		return special
 	case ok && f.Target == faults.OnLink:
-		return func(ctx context.Context, c call) error { return c.by.Client.Heal(ctx, c.step.Servers) }
+		return func(c call, ctx context.Context) error { return c.by.Client.Heal(ctx, c.step.Servers) }
 	case ok && f.Target == faults.OnServer:
-		return func(ctx context.Context, c call) error {
-			return c.cell.recoverServers(ctx, c.cell.named(c.step.Servers), f)
-		}
+		return func(c call, ctx context.Context) error { return c.end(ctx, f) }
 	}
 	return nil
 }
@@ -158,30 +131,36 @@ func (c *Cell) perform(ctx context.Context, by *Handle, step *scenarios.Step) (s
 	if verb == nil {
 		return "", fmt.Errorf("line %d: nothing carries out %q", step.Line, step.Text)
 	}
+	this := call{c, by, step}
 	if step.OnWhichever() {
-		server, err := c.whichever(ctx, step)
+		server, err := this.whichever(ctx)
 		if err != nil {
 			return "", err
 		}
 		there := *step
 		there.Servers = []string{server}
-		step = &there
+		this.step = &there
 	}
-	return verb(ctx, call{c, by, step})
+	return verb(this, ctx)
 }
 
 // done is a verb whose result is always ResultDone.
-func done(do func(context.Context, call) error) func(context.Context, call) (scenarios.Result, error) {
-	return func(ctx context.Context, c call) (scenarios.Result, error) { return scenarios.ResultDone, do(ctx, c) }
+func done(do func(call, context.Context) error) func(call, context.Context) (scenarios.Result, error) {
+	return func(c call, ctx context.Context) (scenarios.Result, error) { return scenarios.ResultDone, do(c, ctx) }
 }
 
-// needs ends the script unless there is an operation or request for the verb to continue.
-func (c call) needs(there bool, format string) error {
-	if there {
-		return nil
+// goesOn is a verb that goes on with an operation or a request. Where there is none, it ends the script.
+func goesOn(there func(*Handle) bool, missing string, do func(*Handle, context.Context) (scenarios.Result, error)) func(call, context.Context) (scenarios.Result, error) {
+	return func(c call, ctx context.Context) (scenarios.Result, error) {
+		if !there(c.by) {
+			return "", Undecided("line %d: "+missing, c.step.Line, c.by.Name)
+		}
+		return do(c.by, ctx)
 	}
-	return Undecided("line %d: "+format, c.step.Line, c.by.Name)
 }
+
+func busy(h *Handle) bool   { return h.pending != nil }
+func isLate(h *Handle) bool { return len(h.late) > 0 }
 
 func (c call) operate(ctx context.Context) (scenarios.Result, error) {
 	op, err := c.by.Begin(c.step)

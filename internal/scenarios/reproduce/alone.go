@@ -32,7 +32,7 @@ func (s *selection) alone() {
 }
 
 // gave are the commands that gave an acquire the lock: the last on each server, in their order.
-func (r *historyReader) gave(p *part) []int {
+func (r *past) gave(p *part) []int {
 	latest := map[string]int{}
 	for _, i := range p.Commands {
 		if slices.Contains(r.makers, i) {
@@ -48,19 +48,19 @@ func (r *historyReader) gave(p *part) []int {
 // over says whether a lease has to end before a command, and whose. Of a lock on several servers all leases of an owner end together, and
 // what clients left there that have no part in the story is not there. Where the owner has the servers that its acquire had asked in vain,
 // the lease ends before the first is asked.
-func (r *historyReader) over(h happening) (owner string, over bool) {
-	if r.servers == 1 {
-		owner, over = r.lapsed[h.at]
+func (w *traceWriter) over(h happening) (owner string, over bool) {
+	if w.past.servers == 1 {
+		owner, over = w.past.lapsed[h.at]
 		return owner, over
 	}
 	commands := []int{h.at}
-	if r.Alone && h.at == h.part.commands[0] {
+	if w.past.Alone && h.at == h.part.commands[0] {
 		commands = h.part.commands
 	}
 	for _, at := range commands {
-		e := &r.Events[at]
-		l := r.leased[r.server(e.Command().Server)]
-		if slices.Contains(r.makers, at) && l.owner != "" && l.owner != e.Client && r.now-l.at < r.lease {
+		e := &w.past.Events[at]
+		l := w.leased[w.past.server(e.Command().Server)]
+		if slices.Contains(w.past.makers, at) && l.owner != "" && l.owner != e.Client && w.now-l.at < w.past.lease {
 			return l.owner, true
 		}
 	}
@@ -68,9 +68,9 @@ func (r *historyReader) over(h happening) (owner string, over bool) {
 }
 
 // own notes whose lock a server has, in the schedule.
-func (r *historyReader) own(server int, client string, exists bool) {
-	if delete(r.leased, server); exists {
-		r.leased[server] = owned{client, r.now}
+func (w *traceWriter) own(server int, client string, exists bool) {
+	if delete(w.leased, server); exists {
+		w.leased[server] = owned{client, w.now}
 	}
 }
 

@@ -5,64 +5,67 @@ import (
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/sim/trace"
-	"github.com/locklab/locklab/scenarios"
 )
 
 // breakpoints are the breakpoints of an operation: where something comes between two of its moments, and where a fault strikes.
-func (w *writer) breakpoints(d *operation) []faults.Breakpoint {
+func (o order) breakpoints(d *operation, servers []string) []faults.Breakpoint {
 	var breakpoints []faults.Breakpoint
-	add := func(do faults.Action, request *trace.Step, before []*trace.Step) {
-		breakpoints = append(breakpoints, w.breakpoint(do, request, before))
-	}
 	var held *moment // the moment after which it has been stopped
 	var since int    // its place
-	for i, b := range w.moments {
+	for i, b := range o {
 		if b.operation != d {
 			continue
 		}
-		breakpoints = append(breakpoints, w.stopsAt(i, held, since)...)
-		if b.kind == trace.Serve && w.copied(i) {
-			add(faults.ActHoldCopy, b.step, d.requests[:b.request])
+		breakpoints = append(breakpoints, o.stopsAt(i, held, since, servers)...)
+		if b.kind == trace.Serve && o.copied(i) {
+			breakpoints = append(breakpoints, breakpoint(faults.ActHoldCopy, d.requests[:b.request+1], servers))
 		}
 		held = nil
-		if interrupted(w.moments, i) && (!unanswered(b) || w.goesOn(b)) {
+		if o.interrupted(i) && (!unanswered(b) || b.goesOn()) {
 			held, since = b, i
 		}
 	}
 	if held != nil {
-		breakpoints = append(breakpoints, w.unfinished(d, held))
+		breakpoints = append(breakpoints, unfinished(d, held, servers))
 	}
 	return breakpoints
 }
 
 // stopsAt is the breakpoint for the ith moment of the schedule, if its operation has to be stopped there. It was stopped after held, which is the
 // moment at since, or was not stopped.
-func (w *writer) stopsAt(i int, held *moment, since int) []faults.Breakpoint {
-	b := w.moments[i]
+func (o order) stopsAt(i int, held *moment, since int, servers []string) []faults.Breakpoint {
+	b := o[i]
 	d := b.operation
-	at := func(do faults.Action, request *trace.Step, before []*trace.Step) []faults.Breakpoint {
-		return []faults.Breakpoint{w.breakpoint(do, request, before)}
+	at := func(do faults.Action, request int) []faults.Breakpoint {
+		return []faults.Breakpoint{breakpoint(do, d.requests[:request+1], servers)}
 	}
 	switch {
-	case strikes(b, faults.ReplyLost, faults.LateRequest) && !w.counted(b): // breakpoints do not count it, so it is held at what comes next
+	case strikes(b, faults.ReplyLost, faults.LateRequest) && !b.counted(): // breakpoints do not count it, so it is held at what comes next
 		return []faults.Breakpoint{{Action: faults.ActHoldRequest, Nth: 1, Match: faults.Match{Kind: faults.MatchAny}}}
 	case strikes(b, faults.LateRequest):
-		return at(faults.ActHoldRequest, b.step, d.requests[:b.request])
+		return at(faults.ActHoldRequest, b.request)
 	case strikes(b, faults.ReplyLost):
-		return []faults.Breakpoint{w.lostReply(b)}
-	case b.kind == trace.Expire && d.lost, b.kind == trace.Expire && w.isApart(i): // it is held already, or comes to nowhere
+		do := faults.ActDropReply
+		if b.step.Waits || b.goesOn() {
+			do = faults.ActHoldReply
+		}
+		return at(do, b.request)
+	case b.kind == trace.Expire && d.lost, b.kind == trace.Expire && o.isApart(i): // it is held already, or comes to nowhere
 		return nil
 	case b.kind == trace.Expire, b.kind == trace.Break:
-		return at(w.missed(b), d.requests[b.request], d.requests[:b.request])
+		return at(o.missed(b), b.request)
 	case held == nil:
 		return nil
-	case b.kind == trace.Serve && w.atReply(since, i):
-		return at(faults.ActHoldReply, d.requests[b.request-1], d.requests[:b.request-1])
+	case b.kind == trace.Serve && o.atReply(since, i):
+		return at(faults.ActHoldReply, b.request-1)
 	case b.kind == trace.Serve:
-		return at(faults.ActHoldRequest, b.step, d.requests[:b.request])
+		return at(faults.ActHoldRequest, b.request)
 	case len(d.requests) > 0 && b.kind != trace.Fault:
-		last := min(b.last(), len(d.requests)-1)
-		return at(faults.ActHoldReply, d.requests[last], d.requests[:last])
+		last := len(d.requests) - 1
+		if b.kind != trace.Return {
+			last = min(last, b.request)
+		}
+		return at(faults.ActHoldReply, last)
 	}
 	return nil
 }
@@ -73,49 +76,22 @@ func unanswered(b *moment) bool {
 }
 
 // counted says whether breakpoints count the request that a loss is about.
-func (w *writer) counted(b *moment) bool {
+func (b *moment) counted() bool {
 	return b.request >= 0 && len(words(b.operation.requests[b.request], "")) > 0
 }
 
-// atReply says whether a client that is stopped before a request must be stopped at the reply to the one before instead.
-func (w *writer) atReply(since, i int) bool {
-	return w.moments[i].request > 0 && (w.breaksOff(since, i) || w.readsLater(since, i, w.moments[i].who))
-}
-
-// readsLater says whether a client's clock steps between two moments, before the client reads a reply.
-func (w *writer) readsLater(since, i, who int) bool {
-	return slices.ContainsFunc(w.moments[since:i], func(b *moment) bool { return b.unread && b.who == who })
-}
-
-// breaksOff says whether a request that is held would be lost, because its server restarts, where the client can be stopped at the
-// reply to the request before.
-func (w *writer) breaksOff(since, i int) bool {
-	b := w.moments[i]
-	return slices.ContainsFunc(w.moments[since:i], func(fault *moment) bool {
-		return strikes(fault, faults.Restart, faults.FailOver) && fault.server == b.server
+// atReply says whether a client that is stopped before a request must be stopped at the reply to the one before instead: a restart of the server would
+// lose the request if it were held, or the client's clock steps before it reads that reply.
+func (o order) atReply(since, i int) bool {
+	b := o[i]
+	return b.request > 0 && slices.ContainsFunc(o[since:i], func(other *moment) bool {
+		return strikes(other, faults.Restart, faults.FailOver) && other.server == b.server || other.unread && other.who == b.who
 	})
 }
 
-// last is the request that the operation has sent last, at a moment that is none itself.
-func (b *moment) last() int {
-	if b.kind == trace.Return {
-		return len(b.operation.requests) - 1
-	}
-	return b.request
-}
-
-// lostReply stops an operation at a reply that its client will not get.
-func (w *writer) lostReply(b *moment) faults.Breakpoint {
-	do := faults.ActDropReply
-	if b.step.Waits || w.goesOn(b) {
-		do = faults.ActHoldReply
-	}
-	return w.breakpoint(do, b.operation.requests[b.request], b.operation.requests[:b.request])
-}
-
 // missed is how a request is stopped that its client will wait for too long.
-func (w *writer) missed(b *moment) faults.Action {
-	answered := slices.ContainsFunc(w.moments, func(served *moment) bool {
+func (o order) missed(b *moment) faults.Action {
+	answered := slices.ContainsFunc(o, func(served *moment) bool {
 		return served.kind == trace.Serve && served.operation == b.operation && served.request == b.request
 	})
 	if answered {
@@ -125,19 +101,15 @@ func (w *writer) missed(b *moment) faults.Action {
 }
 
 // copied says whether the request at a moment is sent twice.
-func (w *writer) copied(i int) bool {
-	for k := i - 1; k >= 0; k-- {
-		if w.moments[k].operation == w.moments[i].operation {
-			return strikes(w.moments[k], faults.Duplicate)
-		}
-	}
-	return false
+func (o order) copied(i int) bool {
+	before := o.before(i)
+	return before >= 0 && strikes(o[before], faults.Duplicate)
 }
 
 // unfinished stops an operation for good: before the request that would be next, or before it hears of the last.
-func (w *writer) unfinished(d *operation, held *moment) faults.Breakpoint {
+func unfinished(d *operation, held *moment, servers []string) faults.Breakpoint {
 	if held.kind == trace.Serve {
-		return w.breakpoint(faults.ActHoldReply, held.step, d.requests[:held.request])
+		return breakpoint(faults.ActHoldReply, d.requests[:held.request+1], servers)
 	}
 	n := 1
 	for _, r := range d.requests {
@@ -146,8 +118,9 @@ func (w *writer) unfinished(d *operation, held *moment) faults.Breakpoint {
 	return faults.Breakpoint{Action: faults.ActHoldRequest, Nth: n, Match: faults.Match{Kind: faults.MatchAny}}
 }
 
-// at is a breakpoint at a request, after those that the operation has sent before.
-func (w *writer) breakpoint(do faults.Action, request *trace.Step, before []*trace.Step) faults.Breakpoint {
+// breakpoint is one at the last of some requests, which follow on one another. Servers have names where there are several.
+func breakpoint(do faults.Action, requests []*trace.Step, servers []string) faults.Breakpoint {
+	before, request := requests[:len(requests)-1], requests[len(requests)-1]
 	names := words(request, "")
 	name := names[len(names)-1]
 	nth := 1
@@ -157,8 +130,8 @@ func (w *writer) breakpoint(do faults.Action, request *trace.Step, before []*tra
 		nth = len(words(request, name))
 	}
 	server := ""
-	if w.out.Servers > 0 && request.Server >= 0 {
-		server = scenarios.ServerNames(w.out.Servers)[request.Server]
+	if len(servers) > 0 && request.Server >= 0 {
+		server = servers[request.Server]
 	}
 	for _, r := range before {
 		if server == "" || r.Server == request.Server {

@@ -1,7 +1,7 @@
 package reproduce
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 
 	"github.com/locklab/locklab/faults"
@@ -10,307 +10,252 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// strike tells a fault.
+// strike writes a fault.
 func (w *writer) strike(i int, b *moment) error {
-	who := b.who
+	if b.who == nobody {
+		w.strikeServer(i, b)
+		return nil
+	}
+	a, skew := w.clients[b.who], w.trace.Leases(w.trace.Skew)
 	switch b.step.Fault {
 	case faults.Pause:
-		host := w.process(who)
-		if !w.paused[host] && (w.open[who] == nil || w.lock.Renews || w.sessions() || w.timesOut(w.open[who].operation, i)) {
-			w.paused[host] = true
-			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
+		if a.open == nil || w.leases.lock.Renews || w.leases.sessions() || w.moments.timesOut(a.open.operation, i) {
+			w.script.pause(a)
 		}
 	case faults.Crash:
-		w.crash(w.process(who))
+		w.script.crash(a.host)
 	case faults.Partition:
-		w.cutOff(who)
+		a.host.apart = true
+		w.script.step(a, scenarios.Step{Verb: scenarios.VerbCutOff, Direction: faults.Both})
 	case faults.ReplyLost, faults.LateRequest:
 		return w.lose(i, b)
 	case faults.Duplicate:
 		if b.operation == nil {
-			return fmt.Errorf("what runs beside the operations is sent twice")
+			return errors.New("what runs beside the operations is sent twice")
 		}
-		w.late[who] = append(w.late[who], b.step)
+		a.late = append(a.late, b.step)
 		return w.act(i, b)
 	case faults.Skew:
-		w.clock(who, w.trace.Leases(b.step.Passed))
+		w.script.setClock(a, w.trace.Leases(b.step.Passed))
 	case faults.ClockAhead, faults.ClockBehind:
 		if rate := w.trace.Rate(b.step.Fault); rate != 1 {
-			w.step(who, scenarios.Step{Verb: scenarios.VerbClock, Rate: rate})
+			w.script.step(a, scenarios.Step{Verb: scenarios.VerbClock, Rate: rate})
 			return nil
 		}
 		if b.step.Fault == faults.ClockBehind {
-			w.clock(who, -w.trace.Leases(w.trace.Skew))
-			return nil
+			skew = -skew
 		}
-		w.clock(who, w.trace.Leases(w.trace.Skew))
+		w.script.setClock(a, skew)
 	case faults.StepAhead:
-		w.resume(who)
-		w.clock(who, w.clocks[who]+w.trace.Leases(w.trace.Skew))
+		w.script.resume(a)
+		w.script.setClock(a, a.clock+skew)
 	case faults.StepBack:
-		w.resume(who)
-		w.clock(who, w.clocks[who]-w.trace.Leases(w.trace.Skew))
-	case faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver:
-		w.strikeServer(i, b)
+		w.script.resume(a)
+		w.script.setClock(a, a.clock-skew)
 	}
 	return nil
 }
 
 // strikeServer writes a fault of a server.
 func (w *writer) strikeServer(i int, b *moment) {
-	servers := w.named(b.server)
+	step := scenarios.Step{Servers: w.script.server(b.server)}
 	switch b.step.Fault {
 	case faults.ClockJump:
-		delete(w.touched, b.server)
-		jump := scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: 2}}
+		step.Verb, step.Span.Leases = scenarios.VerbServerJump, 2
 		if b.step.Passed < 0 {
-			jump.Span.Leases = w.trace.Leases(b.step.Passed)
+			step.Span.Leases = w.trace.Leases(b.step.Passed)
 		}
-		w.lab(jump)
 	case faults.ClockBack:
-		if l, locked := w.touched[b.server]; locked {
-			w.touched[b.server] = leased{l.at, l.lasts + 2*w.trace.Lease}
-		}
 		// A client of a script tries for three leases. What it waits for must last longer.
-		w.lab(scenarios.Step{Verb: scenarios.VerbServerJump, Servers: servers, Span: scenarios.Span{Leases: -5}})
+		step.Verb, step.Span.Leases = scenarios.VerbServerJump, -5
 	case faults.Restart:
-		delete(w.touched, b.server)
-		w.outlast(i)
-		w.beforeBreak(i)
-		w.lab(scenarios.Step{Verb: scenarios.VerbRestart, Servers: servers})
+		step.Verb = scenarios.VerbRestart
+		w.beforeRestart(i)
 	case faults.FailOver:
-		delete(w.touched, b.server)
-		if lease, locked := w.saved[b.server]; locked {
-			w.touched[b.server] = lease
-		}
-		w.outlast(i)
-		w.beforeBreak(i)
-		w.lab(scenarios.Step{Verb: scenarios.VerbRestartSaved, Servers: servers})
+		step.Verb = scenarios.VerbRestartSaved
+		w.beforeRestart(i)
+	default:
+		return // no script needs it
 	}
-}
-
-// crash kills a process with all its clients.
-func (w *writer) crash(host int) {
-	if w.dead[host] {
-		return
-	}
-	w.step(host, scenarios.Step{Verb: scenarios.VerbCrash})
-	w.dead[host] = true
-	delete(w.paused, host)
-	delete(w.apart, host)
-	for who := range w.trace.Clients {
-		if w.process(who) == host {
-			delete(w.open, who)
-		}
-	}
-}
-
-// named is a server by its name, where there are several.
-func (w *writer) named(server int) []string {
-	if w.out.Servers == 0 || server < 0 {
-		return nil
-	}
-	return scenarios.ServerNames(w.out.Servers)[server : server+1]
-}
-
-// save has a server keep a copy of its data.
-func (w *writer) save(b *moment) {
-	delete(w.saved, b.server)
-	if lease, locked := w.touched[b.server]; locked {
-		w.saved[b.server] = lease
-	}
-	w.lab(scenarios.Step{Verb: scenarios.VerbSave, Servers: w.named(b.server)})
-}
-
-// clock sets a client's clock: scripts say by how much it is then wrong.
-func (w *writer) clock(who int, leases float64) {
-	w.clocks[who] = leases
-	w.step(who, scenarios.Step{Verb: scenarios.VerbClock, Span: scenarios.Span{Leases: leases}, Rate: 1})
+	w.leases.strike(b)
+	w.script.lab(step)
 }
 
 // lose has a client do without the reply to a request. If its operation goes on, it is the connection that breaks; if not, the client
 // gives up, which is shorter.
 func (w *writer) lose(i int, b *moment) error {
+	a := w.clients[b.who]
 	if b.operation == nil {
-		w.loseReplyBeside(b)
+		w.loseReplyBeside(a, b)
 		return nil
 	}
-	if !w.counted(b) && (w.goesOn(b) || w.arrivesLater(i)) {
-		return fmt.Errorf("what is lost belongs to a request that breakpoints do not count")
+	if !b.counted() && (b.goesOn() || w.moments.arrivesLater(i)) {
+		return errors.New("what is lost belongs to a request that breakpoints do not count")
 	}
-	if t := w.open[b.who]; t == nil || t.operation != b.operation {
+	if a.open == nil || a.open.operation != b.operation {
 		if err := w.begin(i, b); err != nil {
 			return err
 		}
 	}
 	if b.step.Fault == faults.LateRequest {
-		w.late[b.who] = append(w.late[b.who], b.step)
+		a.late = append(a.late, b.step)
 	}
-	if b.step.Waits {
-		return nil
+	if !b.step.Waits {
+		w.unheardOf(i, b)
 	}
-	return w.unheardOf(i, b)
-}
-
-// arrivesLater says whether a request of the client that is late at the ith moment arrives.
-func (w *writer) arrivesLater(i int) bool {
-	return slices.ContainsFunc(w.moments[i:], func(b *moment) bool { return b.kind == trace.Arrive && b.who == w.moments[i].who })
-}
-
-// unheardOf has a client go on without a reply.
-func (w *writer) unheardOf(i int, b *moment) error {
-	t := w.open[b.who]
-	if !w.goesOn(b) {
-		w.step(b.who, scenarios.Step{Verb: scenarios.VerbGiveUp, Want: []scenarios.Result{scenarios.ResultUnknown}})
-		t.stop = false
-		return nil
-	}
-	servers := w.named(b.operation.requests[b.request].Server)
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies, Servers: servers})
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbHeal, Servers: servers})
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbAwait})
-	w.came(b.who, i+1)
 	return nil
 }
 
-// stopped says whether an operation of the client is held.
-func (w *writer) stopped(who int) bool { return w.open[who] != nil && w.open[who].stop }
+// unheardOf has a client go on without a reply.
+func (w *writer) unheardOf(i int, b *moment) {
+	a := w.clients[b.who]
+	if !b.goesOn() {
+		w.script.giveUp(a)
+		return
+	}
+	w.script.reconnect(a, w.script.server(b.operation.requests[b.request].Server))
+	w.script.does(a, scenarios.VerbAwait)
+	w.came(a, i+1)
+}
 
 // loseReplyBeside has what runs beside the operations of a client do without a reply: its connection breaks.
-func (w *writer) loseReplyBeside(b *moment) {
+func (w *writer) loseReplyBeside(a *actor, b *moment) {
+	servers := w.script.server(b.step.Server)
 	late := b.step.Fault == faults.LateRequest
 	switch {
-	case late && w.stopped(b.who): // only one thing of a client can be held
-		w.resume(b.who)
-		w.short, w.cut[b.who] = true, true
-		w.step(b.who, scenarios.Step{Verb: scenarios.VerbCutOff, Direction: faults.Requests, Servers: w.named(b.step.Server)})
+	case late && a.stopped(): // only one thing of a client can be held
+		w.script.resume(a)
+		w.leases.short, a.cut = true, true
+		w.script.step(a, scenarios.Step{Verb: scenarios.VerbCutOff, Direction: faults.Requests, Servers: servers})
 		return
 	case late:
-		w.renews(b.who, w.breakpoint(faults.ActHoldRequest, b.step, nil))
-	case !w.renewing[b.who] && (w.stopped(b.who) || b.step.Server == nowhere && w.out.Servers > 0):
-		w.loseRenewal(b)
+		w.renews(a, w.script.breakpoint(faults.ActHoldRequest, b.step))
+	case !a.renewing && (a.stopped() || b.step.Server == nowhere && w.script.Servers > 0):
+		w.loseRenewal(a, servers)
 		return
-	case !w.renewing[b.who]:
-		w.renews(b.who, faults.Breakpoint{Action: faults.ActHoldReply, Nth: 1, Match: faults.Match{Kind: faults.MatchAny}})
+	case !a.renewing:
+		w.renews(a, faults.Breakpoint{Action: faults.ActHoldReply, Nth: 1, Match: faults.Match{Kind: faults.MatchAny}})
 	}
-	delete(w.renewing, b.who)
-	servers := w.named(b.step.Server)
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies, Servers: servers})
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbHeal, Servers: servers})
+	a.renewing = false
+	w.script.reconnect(a, servers)
 	if late {
-		w.lateBeside[b.who] = true
+		a.lateBeside = true
 		return
 	}
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
+	w.script.does(a, scenarios.VerbContinue)
 }
 
 // loseRenewal has a client lose the reply to a renewal while an operation of it is held, or the replies of several servers. The first
 // renewal may load a script; a later one is sure to prolong the lease.
-func (w *writer) loseRenewal(b *moment) {
-	w.resume(b.who)
-	w.short = true
-	servers := w.named(b.step.Server)
-	w.lab(scenarios.Step{Verb: scenarios.VerbWaitRenewed})
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbLoseReplies, Servers: servers})
-	w.lab(scenarios.Step{Verb: scenarios.VerbWaitRenewed})
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbHeal, Servers: servers})
+func (w *writer) loseRenewal(a *actor, servers []string) {
+	w.script.resume(a)
+	w.leases.short = true
+	w.script.lab(scenarios.Step{Verb: scenarios.VerbWaitRenewed})
+	w.script.step(a, scenarios.Step{Verb: scenarios.VerbLoseReplies, Servers: servers})
+	w.script.lab(scenarios.Step{Verb: scenarios.VerbWaitRenewed})
+	w.script.step(a, scenarios.Step{Verb: scenarios.VerbHeal, Servers: servers})
 }
 
 // renews stops what runs beside the operations of a client.
-func (w *writer) renews(who int, at faults.Breakpoint) {
-	w.resume(who)
-	w.short, w.renewing[who] = true, true
-	w.step(who, scenarios.Step{Verb: scenarios.VerbRenews, Breakpoints: []faults.Breakpoint{at}, Want: []scenarios.Result{scenarios.ResultHeldUp}})
+func (w *writer) renews(a *actor, at faults.Breakpoint) {
+	w.script.resume(a)
+	w.leases.short, a.renewing = true, true
+	w.script.step(a, scenarios.Step{Verb: scenarios.VerbRenews, Breakpoints: []faults.Breakpoint{at}, Want: []scenarios.Result{scenarios.ResultHeldUp}})
 }
 
-// unheard says whether the reply to what is served beside the operations of a client at the ith moment will be lost.
-func (w *writer) unheard(i int) bool {
-	served := w.moments[i].step
-	for _, b := range w.moments[i+1:] {
-		if b.step.Beside && b.step.Client == served.Client && b.step.Server == served.Server {
-			return strikes(b, faults.ReplyLost)
-		}
+// beside writes what runs beside the operations: a lease is prolonged.
+func (w *writer) beside(i int, b *moment) error {
+	a := w.clients[b.who]
+	switch {
+	case b.kind != trace.Serve:
+		return nil
+	case w.moments.unheard(i) && a.stopped(): // see loseReplyBeside
+		return nil
+	case w.moments.unheard(i):
+		w.renews(a, w.script.breakpoint(faults.ActHoldReply, b.step))
+		return nil
+	case !b.changes:
+		return nil
 	}
-	return false
-}
-
-// timesOut says whether a client will have waited too long for a part of its operation, at the ith moment or later.
-func (w *writer) timesOut(d *operation, i int) bool {
-	return slices.ContainsFunc(w.moments[i:], func(b *moment) bool { return b.kind == trace.Expire && b.operation == d })
-}
-
-// tooLate says whether the client stays paused until it will have waited too long for what is served at the ith moment.
-func (w *writer) tooLate(i int) bool {
-	for _, b := range w.moments[i+1:] {
-		if b.operation == w.moments[i].operation {
-			return b.kind == trace.Expire
-		}
+	if lock, known := b.change(); known && lock.Before.Exists() && !lock.After.Exists() {
+		return errors.New("what a background task removes cannot be waited for")
 	}
-	return false
+	w.script.resume(a)
+	w.leases.short = true
+	w.script.lab(scenarios.Step{Verb: scenarios.VerbWaitRenewed, Want: []scenarios.Result{scenarios.ResultOK}})
+	return nil
 }
 
 // timeOut lets a client go on that has waited too long.
 func (w *writer) timeOut(i int, b *moment) error {
 	if b.operation == nil {
-		return fmt.Errorf("what runs beside the operations waits for too long")
+		return errors.New("what runs beside the operations waits for too long")
 	}
-	if w.isApart(i) {
-		return w.timeOutApart(b)
+	a := w.clients[b.who]
+	switch {
+	case w.moments.isApart(i):
+		return a.timeOutApart(b)
+	case b.operation.lost:
+		w.script.resume(a)
+		w.unheardOf(i, b)
+		return nil
+	case w.moments.missed(b) == faults.ActHoldRequest:
+		a.late = append(a.late, b.operation.requests[b.request])
 	}
-	if b.operation.lost {
-		w.resume(b.who)
-		return w.unheardOf(i, b)
-	}
-	if w.missed(b) == faults.ActHoldRequest {
-		w.late[b.who] = append(w.late[b.who], b.operation.requests[b.request])
-	}
-	w.resume(b.who)
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbTimesOut})
-	w.came(b.who, i+1)
+	w.script.resume(a)
+	w.script.does(a, scenarios.VerbTimesOut)
+	w.came(a, i+1)
 	return nil
 }
 
 // breakOff lets a client go on whose connection has broken. One whose operation does not go on has given it up before.
 func (w *writer) breakOff(i int, b *moment) error {
+	a := w.clients[b.who]
 	switch {
 	case b.operation == nil:
-		return fmt.Errorf("what runs beside the operations loses its connection")
-	case w.apart[w.process(b.who)]:
+		return errors.New("what runs beside the operations loses its connection")
+	case a.host.apart:
 		return w.breakApart(i, b)
-	case !w.counted(b):
-		return fmt.Errorf("what is lost with a connection is a request that breakpoints do not count")
-	case !w.goesOn(b):
+	case !b.counted():
+		return errors.New("what is lost with a connection is a request that breakpoints do not count")
+	case !b.goesOn():
 		return nil
 	}
-	w.resume(b.who)
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbContinue})
-	w.came(b.who, i+1)
+	w.script.resume(a)
+	w.script.does(a, scenarios.VerbContinue)
+	w.came(a, i+1)
 	return nil
 }
 
-// beforeBreak prepares clients for the restart of a server at the ith moment, which breaks their connections: an operation that does not go on is
-// given up, and a client whose next step comes later is paused until then.
-func (w *writer) beforeBreak(i int) {
+// beforeRestart prepares clients for the restart of a server at the ith moment, which breaks their connections. The reply that a client is held at must
+// have reached it, and the client must not act upon it: so it is paused. An operation that learns of its broken connection and does not go on is given up,
+// and a client whose next step comes later is paused until then.
+func (w *writer) beforeRestart(i int) {
+	server := w.moments[i].server
+	for _, a := range w.clients {
+		if a.stopped() && w.moments.betweenTwo(a.open.operation, i, server) {
+			w.script.pause(a)
+			a.open.unread = true
+			w.script.step(a, scenarios.Step{Verb: scenarios.VerbContinue, Async: true})
+		}
+	}
 	for k, b := range w.moments[i+1:] {
-		if b.kind != trace.Break || b.server != w.moments[i].server || b.operation == nil {
+		if b.kind != trace.Break || b.server != server || b.operation == nil {
 			continue
 		}
-		t, host := w.open[b.who], w.process(b.who)
-		switch {
-		case t == nil || t.operation != b.operation || !t.stop:
-		case !w.goesOn(b):
-			w.step(b.who, scenarios.Step{Verb: scenarios.VerbGiveUp, Want: []scenarios.Result{scenarios.ResultUnknown}})
-			t.stop = false
-		case k > 0 && !w.paused[host]:
-			w.paused[host] = true
-			w.step(b.who, scenarios.Step{Verb: scenarios.VerbPause})
+		switch a := w.clients[b.who]; {
+		case !a.stopped() || a.open.operation != b.operation:
+		case !b.goesOn():
+			w.script.giveUp(a)
+		case k > 0:
+			w.script.pause(a)
 		}
 	}
 }
 
 // goesOn says whether an operation comes to something after it has lost a request or a reply. What it does only to tidy up, it does
 // also when it is given up.
-func (w *writer) goesOn(b *moment) bool {
+func (b *moment) goesOn() bool {
 	if b.operation.outcome == history.Unknown {
 		return false
 	}
@@ -319,74 +264,30 @@ func (w *writer) goesOn(b *moment) bool {
 
 // arrive lets go what is late, or a copy.
 func (w *writer) arrive(b *moment) error {
-	if b.step.Beside && (w.lateBeside[b.who] || w.cut[b.who]) {
-		w.touch(b)
-		w.arriveBeside(b.who)
-		return nil
-	}
-	late := w.late[b.who]
-	last := len(late) - 1
+	a := w.clients[b.who]
+	last := len(a.late) - 1
 	switch {
-	case w.arrivesApart(b):
-		w.touch(b)
+	case b.step.Beside && (a.lateBeside || a.cut):
+		w.leases.touch(b)
+		w.script.arriveBeside(a)
+		return nil
+	case a.arrivesApart(b):
+		w.leases.touch(b)
 		return nil
 	case last < 0:
-		return fmt.Errorf("a request arrives that no fault has delayed")
-	case last > 0 && !sameRequest(late[last], b.step):
-		return fmt.Errorf("a request arrives before another one that was given up later")
+		return errors.New("a request arrives that no fault has delayed")
+	case last > 0 && !sameRequest(a.late[last], b.step):
+		return errors.New("a request arrives before another one that was given up later")
 	}
-	w.touch(b)
-	w.late[b.who] = late[:last]
-	w.resume(b.who)
-	w.step(b.who, scenarios.Step{Verb: scenarios.VerbArrives})
+	w.leases.touch(b)
+	a.late = a.late[:last]
+	w.script.resume(a)
+	w.script.does(a, scenarios.VerbArrives)
 	return nil
 }
 
 func sameRequest(a, b *trace.Step) bool {
 	return a.Server == b.Server && slices.EqualFunc(a.Request, b.Request, slices.Equal)
-}
-
-// arriveBeside lets go what has been held beside the operations of a client.
-func (w *writer) arriveBeside(who int) {
-	w.resume(who)
-	if w.cut[who] {
-		delete(w.cut, who)
-		w.step(who, scenarios.Step{Verb: scenarios.VerbHeal})
-		return
-	}
-	delete(w.lateBeside, who)
-	w.step(who, scenarios.Step{Verb: scenarios.VerbContinue})
-}
-
-// outlast has the clients that are held at a reply of a server outlast its restart, which breaks their connections: the reply must have
-// reached them, and they must not act upon it. So they are paused.
-func (w *writer) outlast(i int) {
-	server := w.moments[i].server
-	for who := range w.trace.Clients {
-		t := w.open[who]
-		if t == nil || !t.stop || !w.betweenTwo(t.operation, i, server) {
-			continue
-		}
-		if host := w.process(who); !w.paused[host] {
-			w.paused[host] = true
-			w.step(who, scenarios.Step{Verb: scenarios.VerbPause})
-		}
-		t.unread = true
-		w.step(who, scenarios.Step{Verb: scenarios.VerbContinue, Async: true})
-	}
-}
-
-// betweenTwo says whether at the ith moment an operation is between two requests to a server.
-func (w *writer) betweenTwo(d *operation, i, server int) bool {
-	for _, b := range w.moments[i+1:] {
-		if b.operation == d && b.kind == trace.Break {
-			return false
-		}
-		if b.operation == d && b.kind == trace.Serve {
-			return b.server == server && b.request > 0 && d.requests[b.request-1].Server == server
-		}
-	}
-	return false
 }
 
 func strikes(b *moment, faults ...faults.Kind) bool {

@@ -21,7 +21,7 @@ type hungAcquire struct {
 }
 
 // hungAcquire finds the acquire that the anomaly is about; nil if it is about something else, or nothing in the history says why.
-func (r *historyReader) hungAcquire() *hungAcquire {
+func (r *past) hungAcquire() *hungAcquire {
 	called := r.anomaly.Events[0]
 	at := slices.IndexFunc(r.Operations, func(o timeline.OperationSpan) bool { return int(o.From) == called })
 	if r.anomaly.Name != checker.HungOperation || at < 0 || r.Operations[at].Op != history.OpAcquire {
@@ -41,27 +41,25 @@ func (r *historyReader) hungAcquire() *hungAcquire {
 }
 
 // others finds the owner of the lock and, if the acquire was starved of what its process shares, those for which it waited.
-func (r *historyReader) others(h *hungAcquire, starved bool) {
+func (r *past) others(h *hungAcquire, starved bool) {
 	for n := range r.Operations {
 		o := &r.Operations[n]
+		refused := func() bool { // and its client then went on without it
+			return len(o.Commands) > 0 && o.Commands[0] < h.Commands[0] && !o.Open && r.Events[int(o.To)].Kind == history.KindReturn
+		}
 		switch sibling := history.ProcessOf(o.Client) == history.ProcessOf(h.Client); {
 		case o.Op != history.OpAcquire || o.From >= h.To:
 		case !sibling && o.Outcome == history.OK && o.To < h.To:
 			h.owner = o
-		case sibling && starved && o.Client != h.Client && o.To > h.From && r.refusedBefore(o, h.Commands[0]):
+		case sibling && starved && o.Client != h.Client && o.To > h.From && refused():
 			earlier := func(before *timeline.OperationSpan) bool { return before.Client == o.Client } // a client has one at a time
 			h.siblings = append(slices.DeleteFunc(h.siblings, earlier), o)
 		}
 	}
 }
 
-// refusedBefore says whether an acquire had sent a command before an event, and its client then went on without it.
-func (r *historyReader) refusedBefore(o *timeline.OperationSpan, i int) bool {
-	return len(o.Commands) > 0 && o.Commands[0] < i && !o.Open && r.Events[int(o.To)].Kind == history.KindReturn
-}
-
 // setBack is by how much the clock of an acquire's process was set back in all while it went on, and the last event that did so.
-func (r *historyReader) setBack(h *hungAcquire) (behind time.Duration, set int) {
+func (r *past) setBack(h *hungAcquire) (behind time.Duration, set int) {
 	var before, after time.Duration
 	for i := range int(h.To) {
 		f := r.Events[i].Fault()
@@ -88,44 +86,44 @@ const (
 
 // writeHung writes the story: the owner acquires the lock, siblings wait for it, and so does the acquire. When twice its time is over, its
 // siblings give up; it is refused once more, goes on trying, and is given up.
-func (r *historyReader) writeHung(h *hungAcquire) {
-	leases := func(n float64) time.Duration { return time.Duration(n * float64(r.lease)) }
-	r.call(h.owner, trace.Step{})
-	r.gives(h.owner)
+func (w *traceWriter) writeHung(h *hungAcquire) {
+	leases := func(n float64) time.Duration { return time.Duration(n * float64(w.past.lease)) }
+	w.call(h.owner, trace.Step{})
+	w.gives(h.owner)
 	for _, o := range h.siblings {
-		r.call(o, trace.Step{Waits: true})
-		r.asks(o)
+		w.call(o, trace.Step{Waits: true})
+		w.asks(o)
 	}
-	r.call(h.OperationSpan, trace.Step{Waits: true, Passed: leases(hungBound)})
+	w.call(h.OperationSpan, trace.Step{Waits: true, Passed: leases(hungBound)})
 	if len(h.siblings) == 0 {
-		r.asks(h.OperationSpan)
+		w.asks(h.OperationSpan)
 	}
 	if h.behind > 0 {
-		r.step(trace.Step{Kind: trace.Fault, Fault: faults.Skew, Client: r.client(h.Client), Passed: -h.behind}, h.set)
+		w.step(trace.Step{Kind: trace.Fault, Fault: faults.Skew, Client: w.client(h.Client), Passed: -h.behind}, h.set)
 	}
-	r.pass(leases(hungOver))
+	w.pass(leases(hungOver))
 	for _, o := range h.siblings {
-		r.gives(o)
+		w.gives(o)
 	}
 	if len(h.siblings) > 0 {
-		r.asks(h.OperationSpan)
+		w.asks(h.OperationSpan)
 	}
-	r.pass(leases(hungWatched))
-	r.gives(h.OperationSpan)
+	w.pass(leases(hungWatched))
+	w.gives(h.OperationSpan)
 }
 
 // call writes that an operation begins, and how.
-func (r *historyReader) call(o *timeline.OperationSpan, how trace.Step) {
-	how.Kind, how.Client, how.Op, how.ID = trace.Call, r.client(o.Client), o.Op, o.ID
-	r.step(how, int(o.From))
+func (w *traceWriter) call(o *timeline.OperationSpan, how trace.Step) {
+	how.Kind, how.Client, how.Op, how.ID = trace.Call, w.client(o.Client), o.Op, o.ID
+	w.step(how, int(o.From))
 }
 
 // asks writes an operation's first command.
-func (r *historyReader) asks(o *timeline.OperationSpan) {
-	r.step(trace.Step{Kind: trace.Serve, Client: r.client(o.Client), Op: o.Op, ID: o.ID}, o.Commands[0])
+func (w *traceWriter) asks(o *timeline.OperationSpan) {
+	w.step(trace.Step{Kind: trace.Serve, Client: w.client(o.Client), Op: o.Op, ID: o.ID}, o.Commands[0])
 }
 
 // gives writes that an operation ends.
-func (r *historyReader) gives(o *timeline.OperationSpan) {
-	r.step(trace.Step{Kind: trace.Return, Client: r.client(o.Client), Op: o.Op, ID: o.ID, Answer: history.Answer{Outcome: o.Outcome}}, int(o.To))
+func (w *traceWriter) gives(o *timeline.OperationSpan) {
+	w.step(trace.Step{Kind: trace.Return, Client: w.client(o.Client), Op: o.Op, ID: o.ID, Answer: history.Answer{Outcome: o.Outcome}}, int(o.To))
 }

@@ -18,12 +18,11 @@ type happening struct {
 }
 
 // moments are what happens in the story, in order.
-func (r *historyReader) moments(parts []*part) []happening {
+func (s *story) moments() []happening {
 	var all []happening
+	r := s.past
 	from, to := len(r.Events), 0
-	cast := r.cast
-	for _, p := range parts {
-		cast[p.Client] = true
+	for _, p := range s.parts {
 		for _, h := range r.of(p) {
 			all = append(all, h)
 			from, to = min(from, h.at), max(to, h.at)
@@ -31,16 +30,16 @@ func (r *historyReader) moments(parts []*part) []happening {
 	}
 	clocks := map[string]int{} // by process: its clock is wrong when the story begins
 	for i := range min(to+1, len(r.Events)) {
-		h, ok := r.beside(i, from, cast)
+		h, ok := r.beside(i, from, s.cast)
 		if f := r.Events[i].Fault(); ok && f != nil && i < from {
 			if clocks[f.Target] = i; f.What == faults.RightClock {
 				delete(clocks, f.Target)
 			}
 		} else if ok {
-			if place, moved := r.places[i]; moved {
+			if place, moved := s.places[i]; moved {
 				h.place = place
 			}
-			all = append(all, r.beforeItsLook(h, parts))
+			all = append(all, s.beforeItsLook(h))
 		}
 	}
 	for _, i := range clocks {
@@ -63,13 +62,13 @@ func (h happening) rank() int {
 
 // beforeItsLook moves a clock that becomes wrong amid an operation of its process to before the operation's last command: a client
 // reads its clock after the reply to what it sent, and the history does not say when.
-func (r *historyReader) beforeItsLook(h happening, parts []*part) happening {
-	f := r.Events[h.at].Fault()
+func (s *story) beforeItsLook(h happening) happening {
+	f := s.past.Events[h.at].Fault()
 	if f == nil || faults.Kind(f.Name).Of().Kind != faults.Skew {
 		return h
 	}
 	at := h.at
-	for _, p := range parts {
+	for _, p := range s.parts {
 		if history.ProcessOf(p.Client) != f.Target || p.To < float64(at) {
 			continue
 		}
@@ -81,7 +80,7 @@ func (r *historyReader) beforeItsLook(h happening, parts []*part) happening {
 }
 
 // of are the moments of an operation.
-func (r *historyReader) of(p *part) []happening {
+func (r *past) of(p *part) []happening {
 	returned := !p.Open && r.Events[min(int(p.To), len(r.Events)-1)].Kind == history.KindReturn
 	begins, ends := int(p.From), int(p.To)
 	switch acquires := p.Op == history.OpAcquire; {
@@ -124,7 +123,7 @@ func (p *part) served(i int, returned bool, ends int) happening {
 }
 
 // beside is what an event means that belongs to no operation.
-func (r *historyReader) beside(i, from int, cast map[string]bool) (happening, bool) {
+func (r *past) beside(i, from int, cast map[string]bool) (happening, bool) {
 	e := &r.Events[i]
 	switch e.Kind {
 	case history.KindExit:

@@ -1,232 +1,20 @@
 package reproduce
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
-	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
-	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
 
-// shows says whether the trace with its moments in another order still has its anomalies.
-func (t *schedule) shows(moments []*moment) bool {
-	events := slices.Clone(t.prologue)
-	for _, part := range [][]*moment{moments, t.trial} {
-		for _, b := range part {
-			events = append(events, b.events...)
-		}
-	}
-	events = append(events, t.epilogue...)
-	seen := checker.Judge(events, checker.Options{}).Names()
-	return !slices.ContainsFunc(t.trace.Anomalies, func(name checker.Name) bool { return !slices.Contains(seen, name) })
-}
-
-// prune leaves out operations that nothing comes of: tries that were refused, and work whose data nobody misses.
-func (t *schedule) prune() {
-	isWork := func(b *moment) bool { return b.operation != nil && b.operation.op == history.OpWork }
-	faulted := func(b *moment) bool { return isWork(b) && b.operation.faulted }
-	if !slices.ContainsFunc(t.moments, faulted) && !slices.ContainsFunc(t.trace.Anomalies, isOfData) {
-		t.without(isWork)
-	}
-	for _, b := range slices.Backward(t.moments) {
-		d := b.operation
-		if b.kind != trace.Call || d.faulted || d.beside || d.aside || d.learned || t.trace.Names != nil || d.returned && d.outcome != history.No || d.changed && !t.unnoticed(d) {
-			continue
-		}
-		t.without(func(b *moment) bool { return b.operation == d })
-	}
-}
-
-// unnoticed says whether an operation took back all that it did, before anybody could meet it; or, on a ZooKeeper, its node was never the first.
-func (t *schedule) unnoticed(d *operation) bool {
-	if t.behind(d) {
-		return d.returned
-	}
-	first, last := map[int]int{}, map[int]int{} // of what it did to each server
-	for i, b := range t.moments {
-		if b.operation != d || !b.changes {
-			continue
-		}
-		if _, known := first[b.server]; !known {
-			first[b.server] = i
-		}
-		last[b.server] = i
-	}
-	for server, from := range first {
-		met := func(b *moment) bool { return b.kind == trace.Time || b.server == server && b.operation != d }
-		took, tookKnown := t.moments[from].change()
-		gave, gaveKnown := t.moments[last[server]].change()
-		if !tookKnown || !gaveKnown || took.Before.Exists() || gave.After.Exists() || slices.ContainsFunc(t.moments[from:last[server]], met) {
-			return false
-		}
-	}
-	return d.returned
-}
-
-func isOfData(name checker.Name) bool {
-	return name == checker.StaleWrite || name == checker.LostUpdate
-}
-
-// without leaves out moments if the trace shows its anomalies all the same.
-func (t *schedule) without(out func(*moment) bool) {
-	rest := slices.DeleteFunc(slices.Clone(t.moments), out)
-	if len(rest) < len(t.moments) && t.shows(rest) {
-		t.moments = rest
-	}
-}
-
-// How many lanes and moments there may be for orders to be tried. No counterexample has more; what a storm has found may.
-const (
-	mostLanes   = 6
-	mostMoments = 80
-)
-
-// arrange puts the moments into the order that needs the fewest breakpoints, of those in which the same comes of everything: each
-// process's own moments, and what changes a server together with what reads it, stay in their order, and nothing leaves its time. That
-// calls and returns may move is up to the checker; at worst they are pinned. The same goes for what is under other keys, see asides.go; but
-// where no order keeps to that, it may not matter.
-func (t *schedule) arrange() {
-	lanes := t.lanes()
-	if len(lanes) == 0 || len(lanes) > mostLanes || len(t.moments) > mostMoments {
-		return
-	}
-	for _, p := range []pins{{asides: true}, {}} {
-		most := breaks(t.moments)
-		if !holds(t.moments, t.needs(p)) {
-			most = math.MaxInt // no script can force the order as it is
-		}
-		if t.arrangeBelow(most, lanes, p) || most < math.MaxInt {
-			return
-		}
-	}
-}
-
-// arrangeBelow looks for an order that needs fewer breakpoints.
-func (t *schedule) arrangeBelow(most int, lanes [][]*moment, p pins) bool {
-	type candidate struct {
-		moments []*moment
-		cost    int
-	}
-	var all []candidate
-	for _, pinned := range []pins{{}, {calls: true}, {returns: true}, {returns: true, amidCalls: true}, {calls: true, returns: true}} {
-		pinned.asides = p.asides
-		needs := t.needs(pinned)
-		permute(len(lanes), func(ranks []int) {
-			moments := line(lanes, needs, ranks)
-			if len(moments) == len(t.moments) {
-				all = append(all, candidate{moments, breaks(moments)})
-			}
-		})
-	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.cost, b.cost) })
-	for _, c := range all {
-		if c.cost >= most {
-			return false
-		}
-		if t.shows(c.moments) {
-			t.moments = c.moments
-			return true
-		}
-	}
-	return false
-}
-
-// lanes are the moments by client, and those of the lab, in the order in which they appear.
-func (t *schedule) lanes() [][]*moment {
-	var lanes [][]*moment
-	at := map[int]int{}
-	for _, b := range t.moments {
-		k, known := at[b.who]
-		if !known {
-			k = len(lanes)
-			at[b.who], lanes = k, append(lanes, nil)
-		}
-		lanes[k] = append(lanes[k], b)
-	}
-	return lanes
-}
-
-// pins say which moments keep their place among all that is on record: calls, and returns, these also among calls. With asides, so do requests that
-// breakpoints do not count, among each other.
-type pins struct{ calls, returns, amidCalls, asides bool }
-
-func (p pins) hold(a, b *moment) bool {
-	is := func(kind trace.Kind) bool { return a.kind == kind || b.kind == kind }
-	switch {
-	case len(a.events) == 0 || len(b.events) == 0:
-		return false
-	case is(trace.Call):
-		return p.calls || p.amidCalls && is(trace.Return)
-	}
-	return p.returns && is(trace.Return)
-}
-
-// needs lists what must have come before each moment.
-func (t *schedule) needs(pinned pins) map[*moment][]*moment {
-	needs := map[*moment][]*moment{}
-	for i, b := range t.moments {
-		for _, a := range t.moments[:i] {
-			sameServer := a.server == b.server && a.server != nowhere && (a.changes || b.changes)
-			broken := a.breaks != nil && a.breaks.server == b.server && strikes(b, faults.Restart, faults.FailOver)
-			if t.process(a.who) == t.process(b.who) || sameServer || broken || pinned.hold(a, b) || a.kind == trace.Time || b.kind == trace.Time {
-				needs[b] = append(needs[b], a)
-			}
-			if !pinned.asides {
-				continue
-			}
-			first, second := asideFirst(a, b)
-			if first {
-				needs[b] = append(needs[b], a)
-			}
-			if second {
-				needs[a] = append(needs[a], b)
-			}
-		}
-	}
-	return needs
-}
-
-// line lets each lane go on for as long as it can. Which one is next is by rank. Nobody calls an operation of which nothing can come yet.
-func line(lanes [][]*moment, needs map[*moment][]*moment, ranks []int) []*moment {
-	rest := slices.Clone(lanes)
-	done := map[*moment]bool{}
-	var order []*moment
-	ready := func(b *moment) bool {
-		return !slices.ContainsFunc(needs[b], func(a *moment) bool { return !done[a] })
-	}
-	idle := func(lane []*moment) bool { // its next moment would be a call that nothing can come of yet
-		if lane[0].kind != trace.Call || len(lane) == 1 {
-			return false
-		}
-		return slices.ContainsFunc(needs[lane[1]], func(a *moment) bool { return a != lane[0] && !done[a] })
-	}
-	next := func(current int) int {
-		for _, idlers := range []bool{false, true} {
-			for _, k := range slices.Concat([]int{current}, ranks) {
-				if len(rest[k]) > 0 && ready(rest[k][0]) && idle(rest[k]) == idlers {
-					return k
-				}
-			}
-		}
-		return -1
-	}
-	for current := next(ranks[0]); current >= 0; current = next(current) {
-		b := rest[current][0]
-		rest[current] = rest[current][1:]
-		done[b] = true
-		order = append(order, b)
-	}
-	return order
-}
+// order is moments in the order that a script has to force.
+type order []*moment
 
 // breaks counts how often an operation is interrupted. One that was called and has not come to an end is open.
-func breaks(moments []*moment) int {
+func (o order) breaks() int {
 	n := 0
-	for i, b := range moments {
-		if b.operation != nil && interrupted(moments, i) {
+	for i, b := range o {
+		if b.operation != nil && o.interrupted(i) {
 			n++
 		}
 	}
@@ -235,44 +23,106 @@ func breaks(moments []*moment) int {
 
 // interrupted says whether something comes between a moment and the next of its operation, or after the last one while the operation
 // has not ended.
-func interrupted(moments []*moment, i int) bool {
-	b := moments[i]
+func (o order) interrupted(i int) bool {
+	b := o[i]
 	if b.kind == trace.Return || b.operation != nil && b.operation.beside {
 		return false
 	}
-	for _, next := range moments[i+1:] {
+	for _, next := range o[i+1:] {
 		switch {
 		case next.operation == b.operation:
 			return false
 		case next.kind != trace.Notice:
-			return !lastOf(moments[i:]) || !b.operation.ending
+			return !o[i:].endsFirst() || !b.operation.ending
 		}
 	}
 	return false
 }
 
-// lastOf says whether nothing more comes of the first moment's operation.
-func lastOf(moments []*moment) bool {
-	return !slices.ContainsFunc(moments[1:], func(b *moment) bool { return b.operation == moments[0].operation })
+// endsFirst says whether nothing more comes of the first moment's operation.
+func (o order) endsFirst() bool {
+	return !slices.ContainsFunc(o[1:], func(b *moment) bool { return b.operation == o[0].operation })
 }
 
-// permute visits all orders of n numbers, first that in which they are sorted.
-func permute(n int, visit func([]int)) {
-	ranks := make([]int, n)
-	for i := range ranks {
-		ranks[i] = i
+// interruptedBefore says whether something has come between a moment and the one before of its operation.
+func (o order) interruptedBefore(i int) bool {
+	before := o.before(i)
+	return before >= 0 && o.interrupted(before)
+}
+
+// before is where the moment before of the same operation is; below 0: there is none.
+func (o order) before(i int) int {
+	k := i - 1
+	for k >= 0 && o[k].operation != o[i].operation {
+		k--
 	}
-	var place func(at int)
-	place = func(at int) {
-		if at == n {
-			visit(slices.Clone(ranks))
-			return
-		}
-		for i := at; i < n; i++ {
-			ranks[at], ranks[i] = ranks[i], ranks[at]
-			place(at + 1)
-			ranks[at], ranks[i] = ranks[i], ranks[at]
+	return k
+}
+
+// stops says whether an operation is stopped once more, at the ith moment or later.
+func (o order) stops(d *operation, i int) bool {
+	for k, b := range o[i:] {
+		if b.operation == d && (o.interrupted(i+k) || b.kind == trace.Expire || unanswered(b)) {
+			return true
 		}
 	}
-	place(0)
+	return false
+}
+
+// arrivesLater says whether a request of the client that is late at the ith moment arrives.
+func (o order) arrivesLater(i int) bool {
+	return slices.ContainsFunc(o[i:], func(b *moment) bool { return b.kind == trace.Arrive && b.who == o[i].who })
+}
+
+// unheard says whether the reply to what is served beside the operations of a client at the ith moment will be lost.
+func (o order) unheard(i int) bool {
+	served := o[i].step
+	for _, b := range o[i+1:] {
+		if b.step.Beside && b.step.Client == served.Client && b.step.Server == served.Server {
+			return strikes(b, faults.ReplyLost)
+		}
+	}
+	return false
+}
+
+// timesOut says whether a client will have waited too long for a part of its operation, at the ith moment or later.
+func (o order) timesOut(d *operation, i int) bool {
+	return slices.ContainsFunc(o[i:], func(b *moment) bool { return b.kind == trace.Expire && b.operation == d })
+}
+
+// tooLate says whether the client stays paused until it will have waited too long for what is served at the ith moment.
+func (o order) tooLate(i int) bool {
+	for _, b := range o[i+1:] {
+		if b.operation == o[i].operation {
+			return b.kind == trace.Expire
+		}
+	}
+	return false
+}
+
+// betweenTwo says whether at the ith moment an operation is between two requests to a server.
+func (o order) betweenTwo(d *operation, i, server int) bool {
+	for _, b := range o[i+1:] {
+		if b.operation == d && b.kind == trace.Break {
+			return false
+		}
+		if b.operation == d && b.kind == trace.Serve {
+			return b.server == server && b.request > 0 && d.requests[b.request-1].Server == server
+		}
+	}
+	return false
+}
+
+// isApart says whether the client of the ith moment is cut off then.
+func (o order) isApart(i int) bool {
+	for _, b := range slices.Backward(o[:i]) {
+		switch {
+		case b.host != o[i].host:
+		case b.kind == trace.Heal:
+			return false
+		case strikes(b, faults.Partition):
+			return true
+		}
+	}
+	return false
 }

@@ -34,7 +34,7 @@ func (s *selection) queue() bool {
 			}
 			owner.plainly, owner.commands = maker, nil
 			dead.waits, dead.queues, dead.plainly, dead.commands = true, true, maker+1, []int{asked}
-			s.r.places[died] = dead.plainly
+			s.places[died] = dead.plainly
 			return true
 		}
 	}
@@ -57,14 +57,14 @@ func (s *selection) releases(owner *part, maker int) *part {
 }
 
 // refusedFree says whether an event is a command of an acquire that found no lock, and left none.
-func (r *historyReader) refusedFree(i int) bool {
+func (r *past) refusedFree(i int) bool {
 	e := &r.Events[i]
 	return e.Kind == history.KindCommand && e.Op == history.OpAcquire && !r.existed(i) && !r.changing[i]
 }
 
 // diedWaiting is the first command of an acquire that its client's end has cut off, and where that is in the history; none if it ended
 // otherwise, or no server had refused it.
-func (r *historyReader) diedWaiting(p *part) (asked, died int) {
+func (r *past) diedWaiting(p *part) (asked, died int) {
 	died = min(int(p.To), len(r.Events)-1)
 	if p.Op != history.OpAcquire || p.Open || r.Events[died].Kind != history.KindExit {
 		return none, none

@@ -31,7 +31,10 @@ func Shrink(s *scenarios.Script, plays Plays) (*scenarios.Script, error) {
 			return nil, err
 		}
 		if next == nil {
-			return renamed(s), nil
+			if checked, err := Check(renamed(s)); err == nil {
+				return checked, nil
+			}
+			return s, nil
 		}
 		s = next
 	}
@@ -226,9 +229,5 @@ func renamed(s *scenarios.Script) *scenarios.Script {
 		step.Client = names[step.Client]
 		out.Steps = append(out.Steps, step)
 	}
-	checked, err := Check(&out)
-	if err != nil {
-		return s
-	}
-	return checked
+	return &out
 }

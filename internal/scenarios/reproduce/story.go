@@ -5,12 +5,55 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/internal/timeline"
 )
 
+// past is a history, and what it says of the lock that the anomaly is about. It does not change once it is read.
+type past struct {
+	*timeline.Timeline
+	Reading
+	lock     impls.Spec
+	anomaly  checker.Anomaly
+	lease    time.Duration
+	servers  int
+	changing map[int]bool   // commands that changed the lock
+	lapsed   map[int]string // commands before which the lease of a lock had ended, and whose it was
+	makers   []int          // commands that made the lock a client's
+}
+
+func readPast(lock impls.Spec, events []history.Event, a checker.Anomaly, how Reading) *past {
+	if how.Overdue {
+		events, _ = overdue(events)
+	}
+	r := &past{Timeline: timeline.Of(events), Reading: how, lock: lock, anomaly: a, changing: map[int]bool{}, lapsed: map[int]string{}}
+	for _, e := range events {
+		if e.Kind == history.KindOpen && e.Detail != nil {
+			r.lease, r.servers = e.Detail.Lease, max(1, e.Detail.Servers)
+		}
+	}
+	if slices.ContainsFunc(r.Servers, func(name string) bool { return history.ServerOf(name) != name }) {
+		r.servers = 1 // the lock has several keys on one, of which a script does not speak
+	}
+	r.follow()
+	return r
+}
+
+// server is the number of a server. A script speaks of the server, whichever of its keys a command names.
+func (r *past) server(name string) int {
+	for i := range r.servers {
+		if trace.ServerName(r.servers, i) == history.ServerOf(name) {
+			return i
+		}
+	}
+	return -1
+}
+
 // follow follows the lock on each server: which commands changed it, and when its lease had ended.
-func (r *historyReader) follow() {
+func (r *past) follow() {
 	servers := map[string]*ownedKey{}
 	looks := r.looks()
 	for _, t := range r.Touches {
@@ -66,7 +109,7 @@ type ownedKey struct {
 const none = -1
 
 // looks is, for each command, the one that its operation sent before it.
-func (r *historyReader) looks() map[int]int {
+func (r *past) looks() map[int]int {
 	before := map[int]int{}
 	for _, o := range r.Operations {
 		for n := 1; n < len(o.Commands); n++ {
@@ -78,7 +121,7 @@ func (r *historyReader) looks() map[int]int {
 
 // judgedExpired notes that a client took a lock whose lease, by what it had read, was over: the lease ends before the client reads. Of
 // several that take it, all have read it after that.
-func (r *historyReader) judgedExpired(k *ownedKey, at int, looks map[int]int) {
+func (r *past) judgedExpired(k *ownedKey, at int, looks map[int]int) {
 	read, known := looks[at]
 	if !known {
 		read = at
@@ -102,13 +145,13 @@ type part struct {
 	queues   bool // one that has joined a queue by its first command
 }
 
-func (p *part) changes(r *historyReader) bool {
+func (p *part) changes(r *past) bool {
 	return slices.ContainsFunc(p.commands, func(i int) bool { return r.changing[i] })
 }
 
 // choose chooses the operations that the anomaly is about: those that show it, how its clients had come to the lock, whose the lock was
 // before, and what changed the lock meanwhile.
-func (r *historyReader) choose() []*part {
+func (r *past) choose() *story {
 	parts := make([]*part, len(r.Operations))
 	byCommand := map[int]*part{}
 	for n := range r.Operations {
@@ -117,18 +160,33 @@ func (r *historyReader) choose() []*part {
 			byCommand[i] = parts[n]
 		}
 	}
-	s := &selection{r: r, parts: parts, byCommand: byCommand, chosen: map[*part]bool{}, from: len(r.Events)}
+	s := &selection{r: r, parts: parts, byCommand: byCommand, chosen: map[*part]bool{}, places: map[int]int{}, from: len(r.Events)}
 	s.extend()
-	return slices.DeleteFunc(parts, func(p *part) bool { return !s.chosen[p] })
+	told := &story{past: r, cast: map[string]bool{}, places: s.places}
+	for _, p := range parts {
+		if s.chosen[p] {
+			told.parts, told.cast[p.Client] = append(told.parts, p), true
+		}
+	}
+	return told
+}
+
+// story is what of a history the anomaly is about.
+type story struct {
+	past   *past
+	parts  []*part
+	cast   map[string]bool // the clients whose parts they are
+	places map[int]int     // events that come at another place in the story than in the history
 }
 
 // selection is how far a choice has got.
 type selection struct {
-	r         *historyReader
+	r         *past
 	parts     []*part
 	byCommand map[int]*part
 	chosen    map[*part]bool
-	from, to  int // positions between which the story happens
+	places    map[int]int // see story
+	from, to  int         // positions between which the story happens
 }
 
 // extend chooses the operations.
@@ -213,7 +271,7 @@ func (s *selection) inherit() {
 }
 
 // existed says whether the lock was there before a command.
-func (r *historyReader) existed(i int) bool {
+func (r *past) existed(i int) bool {
 	e := &r.Events[i]
 	return slices.ContainsFunc(e.Command().Changes, func(c history.Change) bool { return c.Key == e.Lock && c.Before.Exists() })
 }
@@ -275,7 +333,7 @@ func (s *selection) grant(client string, i int) *part {
 
 // oneTry leaves of an acquire that tried again and again one try: the last that shows the anomaly, else the last. A try begins with the
 // same command as the first one. Renewals belong to no operation, whatever their client was doing.
-func (r *historyReader) oneTry(o *timeline.OperationSpan) []int {
+func (r *past) oneTry(o *timeline.OperationSpan) []int {
 	var tries [][]int
 	for _, i := range o.Commands {
 		if r.Events[i].Command().Again || r.lock.Renews && r.renews(i) || !r.ofLock(i) {
@@ -300,7 +358,7 @@ func (r *historyReader) oneTry(o *timeline.OperationSpan) []int {
 
 // repeats says whether a command begins another try: it is what the first try began with, or the SET that this try was refused by; and nobody has
 // sent it again for want of a reply.
-func (r *historyReader) repeats(tries [][]int, i int) bool {
+func (r *past) repeats(tries [][]int, i int) bool {
 	first, now := tries[0][0], tries[len(tries)-1]
 	again := func(before int) bool {
 		return r.name(i) == r.name(before) && r.Events[i].Command().Server == r.Events[before].Command().Server
@@ -313,13 +371,13 @@ func (r *historyReader) repeats(tries [][]int, i int) bool {
 }
 
 // resends says whether a client sent a command again, on another connection because the first had broken.
-func (r *historyReader) resends(before, i int) bool {
+func (r *past) resends(before, i int) bool {
 	a, b := r.Events[before].Command(), r.Events[i].Command()
 	return a.Server == b.Server && a.Conn != b.Conn && slices.Equal(a.Args, b.Args)
 }
 
 // ofLock says whether breakpoints count a command: it names the key of the lock, or works on the data.
-func (r *historyReader) ofLock(i int) bool {
+func (r *past) ofLock(i int) bool {
 	e := &r.Events[i]
 	return e.Command().Server == history.Resource || namesLock(e) || r.name(i) == "EXEC"
 }
@@ -330,16 +388,32 @@ func namesLock(e *history.Event) bool {
 		slices.ContainsFunc(e.Command().Changes, func(c history.Change) bool { return c.Key == e.Lock })
 }
 
-func (r *historyReader) renews(i int) bool {
+func (r *past) renews(i int) bool {
 	c := r.Events[i].Command()
 	return c.Server != history.Resource && slices.ContainsFunc(c.Changes, func(change history.Change) bool {
 		return change.Effect(c.Asked) == history.EffectProlonged
 	})
 }
 
-func (r *historyReader) name(i int) string {
+func (r *past) name(i int) string {
 	if args := r.Events[i].Command().Args; len(args) > 0 {
 		return nameOf(args)
 	}
 	return ""
+}
+
+// unheard says whether a release that removed the lock was answered no because a fault kept its reply from the client, and the lock took the
+// error for an answer.
+func (r *past) unheard(p *part) bool {
+	if p.Op != history.OpRelease || p.Outcome != history.No || len(p.commands) == 0 {
+		return false
+	}
+	removed := p.commands[len(p.commands)-1]
+	if e := &r.Events[removed]; !r.changing[removed] || slices.ContainsFunc(e.Command().Changes, func(c history.Change) bool { return c.After.Exists() }) {
+		return false
+	}
+	return slices.ContainsFunc(r.Faults, func(f timeline.FaultSpan) bool {
+		hit := f.Target == p.Client || f.Target == history.ProcessOf(p.Client)
+		return hit && f.Kind != faults.Skew && f.From <= p.To && f.To >= p.From
+	})
 }

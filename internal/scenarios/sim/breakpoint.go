@@ -86,5 +86,3 @@ func (b *breakpoint) counts(f *flight) bool {
 func (f *flight) of(action faults.Action) []*breakpoint {
 	return slices.DeleteFunc(slices.Clone(f.met), func(b *breakpoint) bool { return b.Action != action })
 }
-
-func contains(names []string, name string) bool { return slices.Contains(names, name) }

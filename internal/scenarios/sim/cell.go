@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/impls"
@@ -239,7 +240,7 @@ func (c *cell) Servers() []play.Server {
 func (c *cell) named(names []string) []*server {
 	var found []*server
 	for _, s := range c.servers {
-		if len(names) == 0 || contains(names, s.name) {
+		if len(names) == 0 || slices.Contains(names, s.name) {
 			found = append(found, s)
 		}
 	}

@@ -23,15 +23,12 @@ type peer struct {
 	rate    float64
 	read    bool          // the monotonic clock has been read
 	stepped time.Duration // by how much the wall clock has been set ahead since
-	paused  bool
-	dead    bool
-	missed  []func() // what has come in while it was paused
 }
 
 // newPeer starts a process, and lets it open its locks.
 func (c *cell) newPeer(client *play.Client) *peer {
 	p := &peer{node: c.newNode(client), waits: map[int]bool{}, inFlight: map[string]*operation{}, shown: base(), rate: 1}
-	p.proc = process.New(p)
+	p.proc, p.happened = process.New(p), p.serve
 	for _, of := range client.Handles {
 		if c.spec.Needs == impls.OneZooKeeper {
 			p.handles[of.Name].keeper = p.newKeeper(p.handles[of.Name])
@@ -64,22 +61,11 @@ func (p *peer) right(d time.Duration) time.Duration { return max(1, time.Duratio
 func (p *peer) Token() string { return p.cell.token() }
 
 // Begun minds a time-out.
-func (p *peer) Begun(timer int, d time.Duration) {
-	p.cell.timeline.after(p.right(d), func() { p.expire(timer) })
-}
+func (p *peer) Begun(timer int, d time.Duration) { p.expire(timer, p.right(d)) }
 
-func (p *peer) expire(timer int) { p.hand(func() { p.proc.Expire(timer) }) }
-
-// hand lets something happen to the process: later, if it is paused now, and never if it is no more.
-func (p *peer) hand(what func()) {
-	switch {
-	case p.dead || p.cell.run.Over():
-	case p.paused:
-		p.missed = append(p.missed, what)
-	default:
-		what()
-		p.serve()
-	}
+// expire lets a time-out be over in a while.
+func (p *peer) expire(timer int, after time.Duration) {
+	p.after(after, func() { p.proc.Expire(timer) })
 }
 
 // resume gives a task what it waits for, if it still does.
@@ -196,7 +182,7 @@ func (p *peer) request(w process.Wait) {
 	if c.run.Traits.Resends != protocol.ResendsNothing && w.Server != process.Resource {
 		c.timeline.after(readTimeout, func() {
 			if slices.Contains(l.waiting, sent) {
-				c.lose(sent)
+				sent.lose()
 			}
 		})
 	}

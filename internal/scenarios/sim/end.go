@@ -26,14 +26,14 @@ type end struct {
 type transport interface {
 	receiver
 	user
-	// next are the whole commands that have been asked, and whether nothing will follow.
-	next() (commands [][]string, hangUp bool)
-	// isClosed says whether the library has closed it.
-	isClosed() bool
-	// timeOut lets the time-out of a library that waits for a reply be over.
-	timeOut()
-	// fail breaks the connection. Any goroutine may call it.
-	fail(err error)
+	// Next are the whole commands that have been asked, and whether nothing will follow.
+	Next() (commands [][]string, hangUp bool)
+	// Closed says whether the library has closed it.
+	Closed() bool
+	// TimeOut lets the time-out of a library that waits for a reply be over.
+	TimeOut()
+	// Fail breaks the connection. Any goroutine may call it.
+	Fail(err error)
 	// of is the end that it is.
 	of() *end
 }
@@ -48,12 +48,12 @@ func takeIn(by transport) {
 	e := by.of()
 	c := e.guest.cell
 	if e.conn != nil && (e.conn.busy > 0 || e.conn.broken) {
-		if c.schedule != nil && e.conn.busy > 0 && by.isClosed() {
+		if c.schedule != nil && e.conn.busy > 0 && by.Closed() {
 			c.schedule.hungUp(e.conn)
 		}
 		return
 	}
-	commands, hangUp := by.next()
+	commands, hangUp := by.Next()
 	if len(commands) > 0 {
 		if e.conn == nil {
 			e.conn = e.link.conn(c, e.number)

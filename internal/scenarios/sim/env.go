@@ -9,8 +9,6 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/sim/process"
-	"github.com/locklab/locklab/internal/sim/service"
 )
 
 // env is what a lock that is written for impls.Env gets in a bubble: time, goroutines and connections of the bubble. Its code may use its own beside.
@@ -26,7 +24,7 @@ func (e *env) Server() impls.Server { return e.Servers()[0] }
 
 func (e *env) Servers() (servers []impls.Server) {
 	for i := range e.lock.handle.links {
-		servers = append(servers, lockServer{e.lines, addr(i)})
+		servers = append(servers, lockServer{e.lines.to(addr(i)), e.lines, addr(i)})
 	}
 	return servers
 }
@@ -76,27 +74,9 @@ func (e *env) Shared(name string, fresh func() any) any {
 
 // lockServer is a lock server as such a lock sees it.
 type lockServer struct {
+	asking
 	lines *lines
 	addr  string
-}
-
-func (s lockServer) Do(ctx context.Context, args ...any) (any, error) {
-	return valueOf(false)(s.lines.one(ctx, s.addr, words(args)))
-}
-
-func (s lockServer) Eval(ctx context.Context, script *impls.Script, keys []string, args ...any) (any, error) {
-	command := append([]string{"EVAL", script.Source, fmt.Sprint(len(keys))}, keys...)
-	return valueOf(true)(s.lines.one(ctx, s.addr, append(command, words(args)...)))
-}
-
-// valueOf makes a reply one in the terms of impls.Server.
-func valueOf(script bool) func(service.Reply, error) (any, error) {
-	return func(reply service.Reply, err error) (any, error) {
-		if err != nil {
-			return nil, err
-		}
-		return process.Value(reply, script)
-	}
 }
 
 // Watch has a line to itself.
@@ -106,40 +86,7 @@ func (s lockServer) Watch(ctx context.Context, keys []string, fn func(impls.Tx) 
 		return err
 	}
 	defer l.close()
-	tx := watching{l}
-	if len(keys) > 0 {
-		if _, err := tx.one(ctx, append([]string{"WATCH"}, keys...)); err != nil {
-			return err
-		}
-	}
-	return fn(tx)
-}
-
-// watching is a line that watches keys.
-type watching struct{ line *line }
-
-func (t watching) one(ctx context.Context, words []string) (any, error) {
-	replies, err := t.line.ask(ctx, words)
-	if err != nil {
-		return nil, err
-	}
-	return process.Value(replies[0], false)
-}
-
-func (t watching) Do(ctx context.Context, args ...any) (any, error) { return t.one(ctx, words(args)) }
-
-func (t watching) Exec(ctx context.Context, commands ...impls.Command) (replies []any, done bool, err error) {
-	row := [][]string{{"MULTI"}}
-	for _, command := range commands {
-		row = append(row, words(command))
-	}
-	answers, err := t.line.ask(ctx, append(row, []string{"EXEC"})...)
-	if err != nil {
-		return nil, false, err
-	}
-	value, err := process.Value(answers[len(answers)-1], true)
-	list, done := value.([]any)
-	return list, done, err
+	return asking(l.ask).watch(ctx, keys, fn)
 }
 
 // Subscribe has a line to itself.

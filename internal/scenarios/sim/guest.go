@@ -12,7 +12,6 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/answers"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/waiting"
 	"github.com/locklab/locklab/internal/worker/protocol"
@@ -26,7 +25,6 @@ type guest struct {
 	*node
 	bubble  *bubble
 	locks   map[string]*guestLock // by handle
-	missed  []func()              // what was to happen to it while it was paused
 	numbers map[*link]int         // of the connections made
 
 	connections []transport // in the order in which they were made
@@ -37,9 +35,7 @@ type guest struct {
 	said   []notice
 	closed bool
 	shared map[string]any // of its locks; see impls.Env
-	paused atomic.Bool
-	acted  atomic.Bool // while it was paused
-	dead   atomic.Bool // by order
+	acted  atomic.Bool    // while it was paused
 }
 
 // notice is what a client tells the lab.
@@ -74,13 +70,13 @@ type guestLock struct {
 }
 
 // awaiting is a connection that may wait for a reply. Any goroutine may ask it.
-type awaiting interface{ awaits() bool }
+type awaiting interface{ Awaits() bool }
 
 // awaits says whether a command of the operation under way is not answered. Any goroutine may ask it.
 func (l *guestLock) awaits() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.opened, awaiting.awaits)
+	return slices.ContainsFunc(l.opened, awaiting.Awaits)
 }
 
 // open notes a connection. Any goroutine may call it.
@@ -224,17 +220,6 @@ func (g *guest) takeIn() (goOn bool) {
 	return len(dials) > 0
 }
 
-// hand lets something happen to the client: later, if it is paused, and never if it is no more.
-func (g *guest) hand(what func()) {
-	switch {
-	case g.dead.Load() || g.cell.run.Over():
-	case g.paused.Load():
-		g.missed = append(g.missed, what)
-	default:
-		what()
-	}
-}
-
 // Call begins an operation of a handle.
 func (g *guest) Call(op *play.Operation) error {
 	l := g.locks[op.Handle.Name]
@@ -286,26 +271,14 @@ func (l *guestLock) answered(g *guest, record func()) {
 
 // carryOut carries out an operation, on a goroutine of the client.
 func (g *guest) carryOut(ctx context.Context, l *guestLock, op *play.Operation) history.Answer {
-	switch op.Op {
-	case history.OpAcquire:
-		way, why := waiting.For(g.cell.run.Wait, l.lock)
-		if why != "" {
-			return answers.Unsupported(why)
-		}
+	task := work.Task{Resource: newResource(g, l.handle), Shared: func(_ string, fresh func() any) any { return fresh() }, Client: g.name}
+	return g.perform(ctx, l.lock, op, task, func(way waiting.Way) (bool, error) {
 		l.mu.Lock()
 		l.acquiring = true
-		l.opened = slices.DeleteFunc(l.opened, awaiting.awaits)
+		l.opened = slices.DeleteFunc(l.opened, awaiting.Awaits)
 		l.mu.Unlock()
-		held, err := acquire(ctx, l.lock, guestEnv{began: g.bubble.began}, op.Within, way)
-		return answers.Granted(l.lock, held, err)
-	case history.OpWork:
-		task := work.Task{
-			Resource: resource{g, l.handle}, Client: g.name, Key: l.handle.Data.Key, Stock: l.handle.Data.Stock,
-			Shared: func(_ string, fresh func() any) any { return fresh() },
-		}
-		return task.Under(l.lock).Do(ctx, l.handle.Data.Work)
-	}
-	return answers.Perform(ctx, l.lock, op.Op)
+		return acquire(ctx, l.lock, guestEnv{began: g.bubble.began}, op.Within, way)
+	})
 }
 
 // acquire tries for some time, or once.
@@ -356,7 +329,7 @@ func (g *guest) Cancel(_ context.Context, op *play.Operation) error {
 		}
 		for _, c := range g.connections {
 			if c.of().handle == l.handle {
-				c.timeOut()
+				c.TimeOut()
 			}
 		}
 	})
@@ -366,29 +339,11 @@ func (g *guest) Cancel(_ context.Context, op *play.Operation) error {
 // TakeIn is not offered: nobody but the library knows when one of its goroutines acts on a reply.
 func (g *guest) TakeIn(context.Context, *play.Handle) error { return nil }
 
-// Pause holds what the client sends and receives.
-func (g *guest) Pause(context.Context) error {
-	g.paused.Store(true)
-	return nil
-}
-
-// Resume lets the client go on, with what has come in meanwhile.
-func (g *guest) Resume(context.Context) error {
-	g.paused.Store(false)
-	missed := g.missed
-	g.missed = nil
-	for _, what := range missed {
-		g.cell.timeline.after(0, func() { g.hand(what) })
-	}
-	return nil
-}
-
 // Kill cuts the client off for good, and ends its connections. Its goroutines get errors from then on, which nobody hears of.
-func (g *guest) Kill(context.Context) error {
-	g.dead.Store(true)
-	g.hangUpAll()
+func (g *guest) Kill(ctx context.Context) error {
+	err := g.node.Kill(ctx)
 	g.abandon(io.EOF)
-	return nil
+	return err
 }
 
 // SetClock is not possible: the clock of a library is that of the bubble.
@@ -402,7 +357,7 @@ func (g *guest) abandon(err error) {
 		l.end()
 	}
 	for _, c := range g.connections {
-		c.fail(err)
+		c.Fail(err)
 	}
 }
 

@@ -13,7 +13,7 @@ func TestWhatIsToldAtOneInstant(t *testing.T) {
 	for _, lossFirst := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			b := &bubble{cell: &cell{}, began: time.Now(), woken: make(chan struct{}, 1)}
-			g := &guest{bubble: b}
+			g := &guest{node: &node{}, bubble: b}
 			b.peers = []*guest{g}
 			var recorded []string
 			tell := func(by rank, what string) { g.say(by, func() { recorded = append(recorded, what) }) }

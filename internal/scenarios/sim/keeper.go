@@ -114,12 +114,10 @@ func (k *keeper) dial() {
 
 // later does something in a while, if there is still no connection.
 func (k *keeper) later(d time.Duration, do func()) {
-	k.peer.cell.timeline.after(d, func() {
-		k.peer.hand(func() {
-			if k.conn == nil {
-				do()
-			}
-		})
+	k.peer.after(d, func() {
+		if k.conn == nil {
+			do()
+		}
 	})
 }
 
@@ -137,12 +135,10 @@ func (k *keeper) connect() {
 // mind takes a connection for dead on which nothing has come in for too long.
 func (k *keeper) mind(on *conn, patience time.Duration) {
 	read := k.read
-	k.peer.cell.timeline.after(patience, func() {
-		k.peer.hand(func() {
-			if k.conn == on && k.read == read {
-				k.hangUp()
-			}
-		})
+	k.peer.after(patience, func() {
+		if k.conn == on && k.read == read {
+			k.hangUp()
+		}
 	})
 }
 
@@ -202,13 +198,11 @@ func (k *keeper) lose() {
 
 // ping sends a ping now and then, for as long as the connection lasts.
 func (k *keeper) ping(on *conn) {
-	k.peer.cell.timeline.after(k.readTimeout()/2, func() {
-		k.peer.hand(func() {
-			if k.conn == on {
-				k.send([]string{"PING"}, func(sent time.Duration, _ service.Reply) { k.answered(sent) })
-				k.ping(on)
-			}
-		})
+	k.peer.after(k.readTimeout()/2, func() {
+		if k.conn == on {
+			k.send([]string{"PING"}, func(sent time.Duration, _ service.Reply) { k.answered(sent) })
+			k.ping(on)
+		}
 	})
 }
 
@@ -369,11 +363,11 @@ func (k *keeper) takenIn() bool {
 func (p *peer) Reconnect(ctx context.Context, names []string) error {
 	var all []*keeper
 	for _, of := range p.client.Handles {
-		if k := p.handles[of.Name].keeper; k != nil && k.link.fault == nil && contains(names, k.link.server.name) {
+		if k := p.handles[of.Name].keeper; k != nil && k.link.fault == nil && slices.Contains(names, k.link.server.name) {
 			all = append(all, k)
 		}
 	}
-	if p.dead || p.paused || len(all) == 0 {
+	if p.dead.Load() || p.paused.Load() || len(all) == 0 {
 		return nil
 	}
 	for _, k := range all {

@@ -49,27 +49,29 @@ func (p *lines) ask(ctx context.Context, to string, args ...any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := p.one(ctx, to, words)
+	replies, err := p.to(to)(ctx, words)
 	if err != nil {
 		return nil, err
 	}
-	return plain(reply), nil
+	return plain(replies[0]), nil
 }
 
-// one asks a command on an idle line.
-func (p *lines) one(ctx context.Context, to string, words []string) (service.Reply, error) {
-	l, err := p.take(ctx, to)
-	if err != nil {
-		return service.Reply{}, err
+// to asks the server at an address, on an idle line.
+func (p *lines) to(addr string) asking {
+	return func(ctx context.Context, commands ...[]string) ([]service.Reply, error) {
+		l, err := p.take(ctx, addr)
+		if err != nil {
+			return nil, err
+		}
+		replies, err := l.ask(ctx, commands...)
+		if err != nil {
+			return nil, err
+		}
+		p.mu.Lock()
+		p.idle[addr] = append(p.idle[addr], l)
+		p.mu.Unlock()
+		return replies, nil
 	}
-	replies, err := l.ask(ctx, words)
-	if err != nil {
-		return service.Reply{}, err
-	}
-	p.mu.Lock()
-	p.idle[to] = append(p.idle[to], l)
-	p.mu.Unlock()
-	return replies[0], nil
 }
 
 // plain is a reply in Go's own types.
@@ -178,19 +180,19 @@ func (l *line) close() {
 	l.guest.act()
 }
 
-func (l *line) awaits() bool {
+func (l *line) Awaits() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.waits
 }
 
-func (l *line) isClosed() bool {
+func (l *line) Closed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.closed
 }
 
-func (l *line) next() (commands [][]string, hangUp bool) {
+func (l *line) Next() (commands [][]string, hangUp bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	commands, l.asked = l.asked, nil
@@ -227,9 +229,9 @@ func (l *line) receive(m service.Message) {
 	})
 }
 
-func (l *line) broke() { l.guest.hand(func() { l.fail(io.EOF) }) }
+func (l *line) broke() { l.guest.hand(func() { l.Fail(io.EOF) }) }
 
-func (l *line) fail(err error) {
+func (l *line) Fail(err error) {
 	l.mu.Lock()
 	if l.err == nil {
 		l.err = err
@@ -241,11 +243,11 @@ func (l *line) fail(err error) {
 	l.come(answer{err: err})
 }
 
-func (l *line) timeOut() {
+func (l *line) TimeOut() {
 	l.mu.Lock()
 	waits := l.waits
 	l.mu.Unlock()
 	if waits {
-		l.fail(os.ErrDeadlineExceeded)
+		l.Fail(os.ErrDeadlineExceeded)
 	}
 }

@@ -105,7 +105,7 @@ func (l *link) send(c *cell, p *packet) {
 	switch {
 	case l.has(faults.Refuse), p.conn.broken:
 		p.conn.busy--
-		c.lose(p)
+		p.lose()
 	case l.holds(faults.Requests):
 		l.requests = append(l.requests, arrive)
 	default:
@@ -130,15 +130,15 @@ func (l *link) forget(p *packet) {
 }
 
 // inject begins a fault.
-func (l *link) inject(c *cell, fault faults.LinkFault) {
+func (l *link) inject(fault faults.LinkFault) {
 	l.fault = &fault
 	if fault.Kind == faults.Refuse {
-		l.breakAll(c)
+		l.breakAll()
 	}
 }
 
 // heal makes the link whole. What a partition held arrives; replies that were lost never come, so their connections have broken.
-func (l *link) heal(c *cell) {
+func (l *link) heal() {
 	fault := l.fault
 	l.fault = nil
 	for _, arrive := range slices.Concat(l.requests, l.replies) {
@@ -146,14 +146,14 @@ func (l *link) heal(c *cell) {
 	}
 	l.requests, l.replies = nil, nil
 	if fault.Kind == faults.ReplyLost {
-		l.breakAll(c)
+		l.breakAll()
 	}
 }
 
 // breakAll breaks the connections of the link. What has reached the server is carried out all the same.
-func (l *link) breakAll(c *cell) {
+func (l *link) breakAll() {
 	for _, p := range slices.Clone(l.waiting) {
-		c.lose(p)
+		p.lose()
 	}
 	for _, number := range slices.Sorted(maps.Keys(l.conns)) {
 		l.breakConn(number)

@@ -3,9 +3,16 @@ package sim
 import (
 	"context"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/answers"
 	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/internal/waiting"
+	"github.com/locklab/locklab/internal/worker/work"
 )
 
 // node is where a client runs: its links to the servers, and the faults of these.
@@ -14,6 +21,10 @@ type node struct {
 	cell    *cell
 	client  *play.Client
 	handles map[string]*handle
+
+	paused, dead atomic.Bool // dead: by order
+	missed       []func()    // what was to happen to it while it was paused
+	happened     func()      // sees to what has come of something that happened to it; nil: that comes by itself
 }
 
 // handle is one lock object of a client, with its links.
@@ -35,8 +46,69 @@ func (c *cell) newNode(client *play.Client) *node {
 		}
 		n.handles[of.Name] = h
 	}
-	c.nodes = append(c.nodes, n)
+	c.nodes, client.Links = append(c.nodes, n), n
 	return n
+}
+
+// hand lets something happen to the client: later, if it is paused now, and never if it is no more.
+func (n *node) hand(what func()) {
+	switch {
+	case n.dead.Load() || n.cell.run.Over():
+	case n.paused.Load():
+		n.missed = append(n.missed, what)
+	default:
+		what()
+		if n.happened != nil {
+			n.happened()
+		}
+	}
+}
+
+// after lets something happen to the client in a while.
+func (n *node) after(d time.Duration, what func()) {
+	n.cell.timeline.after(d, func() { n.hand(what) })
+}
+
+// Pause holds what the client sends and receives.
+func (n *node) Pause(context.Context) error {
+	n.paused.Store(true)
+	return nil
+}
+
+// Resume lets the client go on, with what has come in meanwhile.
+func (n *node) Resume(context.Context) error {
+	n.paused.Store(false)
+	missed := n.missed
+	n.missed = nil
+	for _, what := range missed {
+		n.after(0, what)
+	}
+	return nil
+}
+
+// Kill ends the client, and its connections.
+func (n *node) Kill(context.Context) error {
+	n.dead.Store(true)
+	n.hangUpAll()
+	return nil
+}
+
+// perform is what a client does for an operation: how it acquires its lock is its own affair.
+func (n *node) perform(ctx context.Context, lock impls.Lock, op *play.Operation, task work.Task, acquire func(waiting.Way) (bool, error)) history.Answer {
+	switch op.Op {
+	case history.OpAcquire:
+		way, why := waiting.For(n.cell.run.Wait, lock)
+		if why != "" {
+			return answers.Unsupported(why)
+		}
+		held, err := acquire(way)
+		return answers.Granted(lock, held, err)
+	case history.OpWork:
+		data := op.Handle.Data
+		task.Key, task.Stock = data.Key, data.Stock
+		return task.Under(lock).Do(ctx, data.Work)
+	}
+	return answers.Perform(ctx, lock, op.Op)
 }
 
 // linksTo are the links to a server, of every handle.
@@ -61,7 +133,7 @@ func (n *node) hangUpAll() {
 func (n *node) Disturb(_ context.Context, fault faults.LinkFault, names []string) (string, error) {
 	for _, s := range n.cell.named(names) {
 		for _, l := range n.linksTo(s) {
-			l.inject(n.cell, fault)
+			l.inject(fault)
 		}
 	}
 	return n.cell.run.About(names, fault.String()), nil
@@ -80,10 +152,10 @@ func (n *node) Heal(_ context.Context, names []string) (healed []play.Healed, _ 
 			if servers[kind] == nil {
 				kinds = append(kinds, kind)
 			}
-			if !contains(servers[kind], s.name) {
+			if !slices.Contains(servers[kind], s.name) {
 				servers[kind] = append(servers[kind], s.name)
 			}
-			l.heal(n.cell)
+			l.heal()
 		}
 	}
 	for _, kind := range kinds {

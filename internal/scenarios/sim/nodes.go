@@ -65,8 +65,8 @@ func (s *server) hasClosed(f *flight) bool {
 	return f.traits.Name != "CONNECT" && !s.nodes.model.IsOpen(f.conn.id)
 }
 
-// describeRequest is what the lab sees of a request to a ZooKeeper before it is let through.
-func (c *cell) describeRequest(p *packet, words []string) *flight {
+// describe is what the lab sees of a request before it is let through.
+func (n *nodes) describe(p *packet, words []string) *flight {
 	f := &flight{traits: commands.Traits{Name: words[0]}, packet: p, words: words}
 	op, about := jute.Find(words[0])
 	if !about {
@@ -74,7 +74,7 @@ func (c *cell) describeRequest(p *packet, words []string) *flight {
 	}
 	f.traits.Writes, f.traits.Drops = op.Writes(), op.Drops()
 	for _, key := range []string{words[1], path.Dir(words[1])} {
-		if c.run.IsLock(key) {
+		if c := n.server.cell; c.run.IsLock(key) {
 			f.keys, f.args = []string{key}, words
 			f.op, f.id = p.from.Current(false)
 			c.meet(f)
@@ -84,15 +84,15 @@ func (c *cell) describeRequest(p *packet, words []string) *flight {
 	return f
 }
 
-// doRequest carries out a request to a ZooKeeper, and records it if it is about a lock.
-func (c *cell) doRequest(f *flight) service.Reply {
-	s, n := f.server, f.server.nodes
+// do carries out a request, and records it if it is about a lock.
+func (n *nodes) do(f *flight) service.Reply {
+	s := n.server
 	if f.traits.Name == "PING" {
 		n.prolonged(f)
 	}
 	f.conn.replying++
 	note := n.before(f)
-	c.executed++
+	s.cell.executed++
 	reply := s.model.Do(f.conn.id, f.words...)
 	f.zxid = n.model.Zxid()
 	if f.traits.Name == "CONNECT" {
@@ -102,7 +102,7 @@ func (c *cell) doRequest(f *flight) service.Reply {
 		n.after(f, note, reply)
 	}
 	n.foresee()
-	c.publish(s)
+	s.publish()
 	return reply
 }
 
@@ -124,7 +124,7 @@ func (n *nodes) follow() {
 		l.expire(n)
 		l.settle(n)
 	}
-	n.server.cell.publish(n.server)
+	n.server.publish()
 }
 
 // lock is the lock at a path.

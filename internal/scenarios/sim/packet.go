@@ -73,7 +73,7 @@ func (c *cell) holdAll(at []*breakpoint, then func()) {
 func (c *cell) describe(p *packet) *flight {
 	words := p.commands[0]
 	if p.server.nodes != nil {
-		return c.describeRequest(p, words)
+		return p.server.nodes.describe(p, words)
 	}
 	bytes := views(words)
 	f := &flight{traits: c.table.Find(bytes), packet: p, words: words}
@@ -109,7 +109,7 @@ func (c *cell) carryOut(f *flight) {
 		return
 	}
 	if f.traits.Name == "WAIT" {
-		c.awaitReplicas(f)
+		f.server.awaitReplicas(f)
 		return
 	}
 	if f.server.nodes != nil && f.server.hasClosed(f) {
@@ -161,7 +161,7 @@ func (c *cell) keepCopy(b *breakpoint, f *flight) {
 // do carries out a command, and records it if it names what is watched; again: for the second time.
 func (c *cell) do(f *flight, again bool) service.Reply {
 	if f.server.nodes != nil {
-		return c.doRequest(f)
+		return f.server.nodes.do(f)
 	}
 	_, now := f.from.Current(f.server == c.resource)
 	note := &history.Command{
@@ -190,7 +190,7 @@ func (c *cell) do(f *flight, again bool) service.Reply {
 			Kind: history.KindCommand, Client: f.from.Name, Lock: f.keys[0], Op: f.op, ID: f.id, Detail: &history.Detail{Command: note},
 		}, c.run.Witness)
 	}
-	c.publish(f.server)
+	f.server.publish()
 	return reply
 }
 
@@ -217,7 +217,7 @@ func (c *cell) sendBack(p *packet) {
 	p.conn.busy = max(0, p.conn.busy-1)
 	if p.server.nodes != nil {
 		p.conn.replying--
-		defer c.publish(p.server) // what is told unasked comes after the reply
+		defer p.server.publish() // what is told unasked comes after the reply
 	}
 	if p.conn.closing && p.conn.busy == 0 {
 		p.server.hangUp(p.conn)
@@ -225,11 +225,11 @@ func (c *cell) sendBack(p *packet) {
 	if p.lost || p.cut() {
 		return
 	}
-	p.link.back(c, p.conn, message{arrive: func() { c.answer(p) }, replies: p.replies, noted: p.noted && p.server != c.resource})
+	p.link.back(c, p.conn, message{arrive: p.answer, replies: p.replies, noted: p.noted && p.server != c.resource})
 }
 
 // answer gives the client its replies, if it still waits for them on that connection.
-func (c *cell) answer(p *packet) {
+func (p *packet) answer() {
 	if p.lost {
 		return
 	}
@@ -238,21 +238,21 @@ func (c *cell) answer(p *packet) {
 }
 
 // lose tells the client that nothing will come back.
-func (c *cell) lose(p *packet) {
+func (p *packet) lose() {
 	p.lost = true
 	p.link.forget(p)
 	p.to.lost()
 }
 
 // publish hands what has been published to those who have subscribed.
-func (c *cell) publish(s *server) {
+func (s *server) publish() {
 	for _, sub := range slices.Clone(s.subs) {
 		for sub.replying == 0 {
 			told, ok := s.model.Receive(sub.id)
 			if !ok {
 				break
 			}
-			sub.link.back(c, sub, message{arrive: func() { sub.user.receive(told) }, told: told})
+			sub.link.back(s.cell, sub, message{arrive: func() { sub.user.receive(told) }, told: told})
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/answers"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/waiting"
@@ -37,23 +36,9 @@ func (p *peer) Call(asked *play.Operation) error {
 
 // carryOut is what the client does for an operation. It runs in the process.
 func (p *peer) carryOut(ctx process.Context, lock impls.Lock, op *operation) history.Answer {
-	h := op.Handle
-	switch op.Op {
-	case history.OpAcquire:
-		way, why := waiting.For(p.cell.run.Wait, lock)
-		if why != "" {
-			return answers.Unsupported(why)
-		}
-		held, err := p.acquire(ctx, lock, op, way)
-		return answers.Granted(lock, held, err)
-	case history.OpWork:
-		task := work.Task{
-			Resource: p.proc.ResourceOf(h.Name), Shared: p.proc.Env(h.Name).Shared, Client: p.name, Key: h.Data.Key,
-			Stock: h.Data.Stock,
-		}
-		return task.Under(lock).Do(ctx.Ctx(), h.Data.Work)
-	}
-	return answers.Perform(ctx.Ctx(), lock, op.Op)
+	name := op.Handle.Name
+	task := work.Task{Resource: p.proc.ResourceOf(name), Shared: p.proc.Env(name).Shared, Client: p.name}
+	return p.perform(ctx.Ctx(), lock, op.Operation, task, func(way waiting.Way) (bool, error) { return p.acquire(ctx, lock, op, way) })
 }
 
 // acquire tries for some time, which is real unless the lock measures it: a client whose clock is wrong is to wait no longer and no shorter
@@ -67,7 +52,7 @@ func (p *peer) acquire(ctx process.Context, lock impls.Lock, op *operation, way 
 		return waiting.Acquire(ctx.Ctx(), ctx.Ctx(), env, lock, p.paced(waiting.ByLock(way, timed, within)))
 	}
 	patience, timer := ctx.Fork()
-	p.cell.timeline.after(within, func() { p.expire(timer) })
+	p.expire(timer, within)
 	return waiting.Acquire(ctx.Ctx(), patience.Ctx(), env, lock, p.paced(way))
 }
 
@@ -125,30 +110,6 @@ func (p *peer) TakeIn(ctx context.Context, of *play.Handle) error {
 		})
 	})
 	return err
-}
-
-// Pause stops the process: whatever comes in waits until it goes on.
-func (p *peer) Pause(context.Context) error {
-	p.paused = true
-	return nil
-}
-
-// Resume lets the process go on, with what has come in meanwhile.
-func (p *peer) Resume(context.Context) error {
-	p.paused = false
-	missed := p.missed
-	p.missed = nil
-	for _, what := range missed {
-		p.cell.timeline.after(0, func() { p.hand(what) })
-	}
-	return nil
-}
-
-// Kill ends the process, and its connections.
-func (p *peer) Kill(context.Context) error {
-	p.dead = true
-	p.hangUpAll()
-	return nil
 }
 
 // SetClock sets the wall clock: from now on it starts at the right time plus offset, and runs at rate.

@@ -48,22 +48,22 @@ func (s *server) refuses() bool {
 }
 
 // awaitReplicas carries out WAIT, with a number of replicas and a bound in milliseconds.
-func (c *cell) awaitReplicas(f *flight) {
+func (s *server) awaitReplicas(f *flight) {
 	wanted, bound := 0, 0
 	if len(f.words) == 3 {
 		wanted, _ = strconv.Atoi(f.words[1])
 		bound, _ = strconv.Atoi(f.words[2])
 	}
-	following := replicaCount - f.server.replication.held
+	following := replicaCount - s.replication.held
 	answer := func() {
 		f.replies = append(f.replies, service.Reply{Kind: service.Integer, Int: int64(following)})
-		c.arrive(f.packet)
+		s.cell.arrive(f.packet)
 	}
 	if following >= wanted {
 		answer()
 		return
 	}
-	c.timeline.after(time.Duration(bound)*time.Millisecond, answer)
+	s.cell.timeline.after(time.Duration(bound)*time.Millisecond, answer)
 }
 
 // The errors of a server that has too few replicas.
@@ -119,7 +119,7 @@ func (s *server) demote() {
 	for _, n := range s.cell.nodes {
 		for _, l := range n.linksTo(s) {
 			if l.server == s.old {
-				l.breakAll(s.cell)
+				l.breakAll()
 				l.server = s
 			}
 		}

@@ -258,7 +258,7 @@ func (s *schedule) cut(f *flow, drop bool) {
 	s.bubble.run.Fault(faults.ReplyLost, name, history.PhaseInject, "a connection to "+l.server.name)
 	for _, p := range slices.Clone(l.waiting) {
 		if p.conn == f.conn {
-			s.bubble.lose(p)
+			p.lose()
 		}
 	}
 	l.breakConn(f.conn.number)

@@ -86,7 +86,7 @@ func (s *server) restart(keepData bool) {
 func (s *server) breakAll() {
 	for _, n := range s.cell.nodes {
 		for _, l := range n.linksTo(s) {
-			l.breakAll(s.cell)
+			l.breakAll()
 		}
 	}
 }

@@ -31,79 +31,14 @@ func (r *evidence) since(a checker.Anomaly) time.Duration {
 // granted is when the client of an acquire that was answered ok may have had the lock at the earliest: when it last asked a server, as far as that is
 // on record. One that waits without asking learns of its grant within a quarter of a lease and what hinders it meanwhile.
 func (r *evidence) granted(client string, t operation) time.Duration {
-	hindered, _ := r.hindered(client, t.ended-r.lease, t.ended)
+	hindered, _ := r.faults.hindered(client, t.ended-r.lease, t.ended)
 	return max(t.heard, t.ended-r.lease/4-hindered)
-}
-
-// serverFault is a fault of a server that ended leases on it.
-func (r *evidence) serverFault(from, to time.Duration) string {
-	for _, s := range r.serverFaults {
-		if s.from <= to && s.to >= from {
-			return fmt.Sprintf("the server's %s at %.3fs", s.what, s.from.Seconds())
-		}
-	}
-	return ""
-}
-
-// clockFault names a client whose clock was changed, or was wrong, between two times.
-func (r *evidence) clockFault(clients []string, from, to time.Duration) string {
-	for _, client := range clients {
-		for _, s := range r.clockFaults[history.ProcessOf(client)] {
-			if s.from <= to && s.to >= from {
-				return client
-			}
-		}
-	}
-	return ""
-}
-
-// hindered is for how long a fault kept a client, its process or the whole host from going on, and which fault did most of it.
-func (r *evidence) hindered(client string, from, to time.Duration) (total time.Duration, what string) {
-	return lasted(slices.Concat(r.faultsOf(client), r.intervals[""]), from, to)
-}
-
-// faulty is the same without the host.
-func (r *evidence) faulty(client string, from, to time.Duration) time.Duration {
-	total, _ := lasted(r.faultsOf(client), from, to)
-	return total
-}
-
-// byHost is for how long the host kept a client from going on while no fault did.
-func (r *evidence) byHost(client string, from, to time.Duration) time.Duration {
-	total, _ := r.hindered(client, from, to)
-	return total - r.faulty(client, from, to)
-}
-
-// faultsOf are the faults of a client, of its process, and of servers on which it waits.
-func (r *evidence) faultsOf(client string) []faultInterval {
-	all := slices.Concat(r.intervals[client], r.intervals[anyClient])
-	if process := history.ProcessOf(client); process != client {
-		all = append(all, r.intervals[process]...)
-	}
-	return all
-}
-
-// lasted is for how long at least one of the intervals lasted between two times, and the one that did most of it. It sorts them.
-func lasted(intervals []faultInterval, from, to time.Duration) (total time.Duration, what string) {
-	slices.SortFunc(intervals, func(a, b faultInterval) int { return cmp.Compare(a.from, b.from) })
-	var longest time.Duration
-	for _, s := range intervals {
-		begin, end := max(s.from, from), min(s.to, to)
-		if end-begin > longest {
-			longest, what = end-begin, s.what
-		}
-		if end > begin {
-			total += end - begin
-			from = end
-		}
-	}
-	return total, what
 }
 
 // stopped is for how long a client's process did not run between two times, if that ended at most half a lease before the second: a process that
 // has run again for longer had the time to tell.
 func (r *evidence) stopped(client string, from, to time.Duration) (total time.Duration) {
-	for _, s := range r.intervals[history.ProcessOf(client)] {
+	for _, s := range r.faults.hindrances[history.ProcessOf(client)] {
 		begin, end := max(s.from, from), min(s.to, to)
 		if s.what == string(faults.Pause) && end > begin && end >= to-r.lease/2 {
 			total += end - begin
@@ -178,12 +113,12 @@ func (r *evidence) pastLease(client string, at time.Duration, renews bool) (bega
 func (r *evidence) letLapse(client string, began, at time.Duration) bool {
 	granted, _ := r.hold(client, at)
 	from, over := max(began, granted.ended), began+r.lease
-	if over-from < r.lease/2 || r.faulty(client, from, over) > 0 || r.byHost(client, began, over) >= r.lease/2 {
+	if over-from < r.lease/2 || r.faults.faulty(client, from, over) > 0 || r.faults.byHost(client, began, over) >= r.lease/2 {
 		return false
 	}
 	next := r.next(client, over, at)
 	late := next - over - slow // the lab sees no stall that is shorter
-	return late > r.byHost(client, began, next) || late > 2*r.byHost(client, over-r.lease/10, next) && !r.sends(client, from, over)
+	return late > r.faults.byHost(client, began, next) || late > 2*r.faults.byHost(client, over-r.lease/10, next) && !r.sends(client, from, over)
 }
 
 // sends says whether a server carried out a command of a client on the lock between two times.
@@ -209,7 +144,7 @@ func (r *evidence) between(from, to time.Duration) []history.Event {
 // that: it sent a command that a server carried out, learned of the loss, or gave the lock back. If it never did, that is when it was seen to hold it.
 func (r *evidence) next(client string, over, seen time.Duration) time.Duration {
 	until := forever
-	for _, s := range r.faultsOf(client) {
+	for _, s := range r.faults.of(client) {
 		if s.from >= over {
 			until = min(until, s.from)
 		}
@@ -230,7 +165,7 @@ func (r *evidence) next(client string, over, seen time.Duration) time.Duration {
 // broken says which fault broke the connections of a client that held the lock.
 func (r *evidence) broken(client string, at time.Duration) string {
 	granted, held := r.hold(client, at)
-	for _, s := range r.intervals[history.ProcessOf(client)] {
+	for _, s := range r.faults.hindrances[history.ProcessOf(client)] {
 		breaks := []string{string(faults.Refuse), string(faults.ReplyLost), string(faults.Crash)}
 		if held && slices.Contains(breaks, s.what) && s.from < at && s.to > granted.ended {
 			return fmt.Sprintf("%s's connections were broken at %.3fs (%s)", client, s.from.Seconds(), s.what)
@@ -247,7 +182,7 @@ func (r *evidence) reconnecting(a checker.Anomaly) string {
 	if !r.session {
 		return ""
 	}
-	for _, s := range r.faultsOf(client) {
+	for _, s := range r.faults.of(client) {
 		breaks := s.effective && (s.what == string(faults.Refuse) || s.what == string(faults.ReplyLost))
 		if breaks && s.from < called && called <= s.to+r.lease && !r.arrived(client, s.to, a.At) {
 			return fmt.Sprintf("%s's connection was broken at %.3fs (%s), and it had no other yet", client, s.from.Seconds(), s.what)
@@ -278,7 +213,7 @@ func (r *evidence) grantedElsewhere(a checker.Anomaly) string {
 			refused := func(s faultInterval) bool {
 				return s.what == string(faults.Refuse) && s.from < t.ended && s.to >= r.granted(client, t)-r.lease
 			}
-			if !t.seen && t.outcome == history.OK && t.ended <= a.At && slices.ContainsFunc(r.intervals[history.ProcessOf(client)], refused) {
+			if !t.seen && t.outcome == history.OK && t.ended <= a.At && slices.ContainsFunc(r.faults.hindrances[history.ProcessOf(client)], refused) {
 				return client
 			}
 		}

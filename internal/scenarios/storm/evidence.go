@@ -31,9 +31,7 @@ type evidence struct {
 
 	lateRenewals map[string][]time.Duration // by client: those that arrived after its end
 
-	intervals    map[string][]faultInterval // by client or process; "" for the host, anyClient for what hinders all
-	clockFaults  map[string][]faultInterval // by process
-	serverFaults []faultInterval
+	faults disturbances
 }
 
 // spread is over what a lock is.
@@ -60,23 +58,11 @@ type operation struct {
 	renewals      []operation // by hand, of the hold that an acquire began
 }
 
-// faultInterval is a time during which a fault was in effect.
-type faultInterval struct {
-	what      string
-	from, to  time.Duration
-	effective bool // it was seen to take effect
-}
-
-const forever = timeline.Never
-
-// anyClient is the target of a fault that hinders all clients.
-const anyClient = "*"
-
 func newRecord(events []history.Event) *evidence {
 	r := &evidence{
 		events: events, acquires: map[string][]operation{}, releases: map[string][]operation{}, exits: map[string]time.Duration{},
 		lateRenewals: map[string][]time.Duration{}, processes: map[string]bool{},
-		intervals: map[string][]faultInterval{}, clockFaults: map[string][]faultInterval{},
+		faults: disturbances{hindrances: map[string][]faultInterval{}, clocks: map[string][]faultInterval{}},
 	}
 	all := timeline.Of(events)
 	called := make(map[int]*timeline.OperationSpan)
@@ -120,8 +106,7 @@ func newRecord(events []history.Event) *evidence {
 // withoutStalls is the record as it would be if the host had neither stalled nor been slow.
 func (r *evidence) withoutStalls() *evidence {
 	calm := *r
-	calm.intervals = maps.Clone(r.intervals)
-	delete(calm.intervals, "")
+	calm.faults = r.faults.withoutHost()
 	return &calm
 }
 
@@ -158,7 +143,7 @@ func (r *evidence) command(i int, e *history.Event) {
 	took := e.At - c.Sent
 	probe := max(0, c.Asked-took) / 2
 	if took+2*probe > slow {
-		r.intervals[""] = append(r.intervals[""], faultInterval{what: "the host was slow", from: c.Sent - probe, to: e.At + probe})
+		r.faults.hindrances[""] = append(r.faults.hindrances[""], faultInterval{what: "the host was slow", from: c.Sent - probe, to: e.At + probe})
 	}
 	all := r.acquires[e.Client]
 	if len(all) == 0 || c.Server == history.Resource {
@@ -208,29 +193,29 @@ func (r *evidence) fault(f *timeline.FaultSpan, before []timeline.FaultSpan) {
 	s := faultInterval{what: string(f.Kind), from: f.Began, to: r.over(f)}
 	switch {
 	case f.Kind == faults.Stall:
-		r.intervals[""] = append(r.intervals[""], faultInterval{what: "the host stalled", from: f.Began, to: f.Ended})
+		r.faults.hindrances[""] = append(r.faults.hindrances[""], faultInterval{what: "the host stalled", from: f.Began, to: f.Ended})
 		return
 	case f.Kind.OnServer() && !f.Kind.Changes():
-		counts = r.hindrance(anyClient, s, counts)
+		counts = r.faults.hinder(anyClient, s, counts)
 	case f.Kind.OnServer():
 		if f.Injected >= 0 {
 			if !f.Open { // also of one that was over at once
 				s.to = f.Ended
 			}
-			r.serverFaults = append(r.serverFaults, s)
+			r.faults.servers = append(r.faults.servers, s)
 		}
 	case f.Kind == faults.Skew:
 		if f.RightsClock() { // it has ended the one before
 			return
 		}
 		if f.Injected >= 0 {
-			r.clockFaults[f.Target] = append(r.clockFaults[f.Target], s)
+			r.faults.clocks[f.Target] = append(r.faults.clocks[f.Target], s)
 		}
 	case f.Kind == faults.Crash:
 		counts = counts && !r.onWire(f, before) // else the hold was counted, and both are one fault of the plan
-		r.hindrance(f.Target, s, false)         // from the signal until the lab has seen the end
+		r.faults.hinder(f.Target, s, false)     // from the signal until the lab has seen the end
 	case f.Kind != faults.Duplicate:
-		counts = r.hindrance(f.Target, s, counts) && (f.Kind.Holds() || !r.onWire(f, before))
+		counts = r.faults.hinder(f.Target, s, counts) && (f.Kind.Holds() || !r.onWire(f, before))
 	}
 	if counts {
 		r.effects++
@@ -247,21 +232,6 @@ func (r *evidence) over(f *timeline.FaultSpan) time.Duration {
 		to = min(to, exit)
 	}
 	return to
-}
-
-// hindrance notes what keeps a client from the server. A fault of its links to several servers is one fault, which counts once.
-func (r *evidence) hindrance(target string, s faultInterval, effective bool) (counts bool) {
-	all := r.intervals[target]
-	on := slices.IndexFunc(all, func(o faultInterval) bool { return o.what == s.what && o.to > s.from })
-	if on < 0 {
-		s.effective = effective
-		r.intervals[target] = append(all, s)
-		return effective
-	}
-	counts = effective && !all[on].effective
-	all[on].effective = all[on].effective || effective
-	all[on].to = max(all[on].to, s.to)
-	return counts
 }
 
 // onWire says whether a message of a client's process was held when it crashed, was paused, or had its links disturbed: the hold and that are one fault

@@ -987,7 +987,7 @@ func TestIntervals(t *testing.T) {
 	m.interval(4, 5, "C1", "pause")
 	m.fault(6, "C1", "partition recover")
 	var got []string
-	for _, i := range m.record().intervals["C1"] {
+	for _, i := range m.record().faults.hindrances["C1"] {
 		got = append(got, fmt.Sprint(i.what, " ", i.from, " ", i.to))
 	}
 	require.Equal(t, []string{"partition 1ms 6ms", "pause 2ms 3ms", "pause 4ms 5ms"}, got)

@@ -116,7 +116,7 @@ func (c Contract) has(p impls.Promise) bool { return slices.Contains(c.Promises,
 // excused or not.
 func (c Contract) excuse(before []checker.Anomaly, a checker.Anomaly, r *evidence) string {
 	from := r.since(a)
-	if what := r.serverFault(from, a.At); what != "" {
+	if what := r.faults.server(from, a.At); what != "" {
 		return what
 	}
 	if who := r.grantedElsewhere(a); who != "" {
@@ -126,7 +126,7 @@ func (c Contract) excuse(before []checker.Anomaly, a checker.Anomaly, r *evidenc
 		return fmt.Sprintf("the lock does not promise %q", promise)
 	}
 	if !c.Broken && !c.has(impls.IgnoresClientTime) {
-		if who := r.clockFault(a.Clients, from, a.At); who != "" {
+		if who := r.faults.clock(a.Clients, from, a.At); who != "" {
 			return who + "'s clock was wrong, which the lock trusts"
 		}
 	}
@@ -195,7 +195,7 @@ func (c Contract) outlivedLease(a checker.Anomaly, r *evidence) string {
 			return fmt.Sprintf("%s's lease had begun %v before, and was over", client, (a.At - began).Round(time.Millisecond))
 		default:
 			from := max(began, r.granted(client, t)-r.lease)
-			if hindered, what := r.hindered(client, from, until); hindered >= r.lease/2 {
+			if hindered, what := r.faults.hindered(client, from, until); hindered >= r.lease/2 {
 				return fmt.Sprintf("%s was hindered for %v of its lease (%s)", client, hindered.Round(time.Millisecond), what)
 			}
 		}
@@ -214,7 +214,7 @@ func (c Contract) stoppedPastLease(a checker.Anomaly, r *evidence) string {
 		if stopped := r.stopped(client, began, a.At); stopped > 0 {
 			return fmt.Sprintf("%s did not run for %v of its lease (%s)", client, stopped.Round(time.Millisecond), faults.Pause)
 		}
-		if lost := r.byHost(client, began, a.At); lost > 0 && a.At-began-r.lease <= lost+slow {
+		if lost := r.faults.byHost(client, began, a.At); lost > 0 && a.At-began-r.lease <= lost+slow {
 			return fmt.Sprintf("the host was slow for %v of %s's lease", lost.Round(time.Millisecond), client)
 		}
 	}
@@ -246,8 +246,8 @@ func (c Contract) beingReleased(a checker.Anomaly, r *evidence) string {
 			default:
 				continue
 			}
-			faulty, byHost := r.faulty(client, max(from, a.At-r.lease), to), r.byHost(client, from, to)
-			if hindered, what := r.hindered(client, from, to); faulty > 0 || byHost > 0 && byHost >= (to-from)/4 {
+			faulty, byHost := r.faults.faulty(client, max(from, a.At-r.lease), to), r.faults.byHost(client, from, to)
+			if hindered, what := r.faults.hindered(client, from, to); faulty > 0 || byHost > 0 && byHost >= (to-from)/4 {
 				return fmt.Sprintf("%s's release was under way, and hindered for %v (%s)", client, hindered.Round(time.Millisecond), what)
 			}
 		}
@@ -270,7 +270,7 @@ func (r *evidence) beingWithdrawn(a checker.Anomaly) string {
 		if last == 0 || all[last-1].outcome != history.Unknown {
 			continue
 		}
-		if hindered, what := r.hindered(client, a.At-r.lease, a.At); hindered >= r.lease/2 {
+		if hindered, what := r.faults.hindered(client, a.At-r.lease, a.At); hindered >= r.lease/2 {
 			return fmt.Sprintf("%s took back an acquire of unknown outcome, and was hindered for %v (%s)", client, hindered.Round(time.Millisecond), what)
 		}
 		if stalled := r.tooBusy(client, all[last-1].ended, a.At); stalled > 0 {
@@ -283,8 +283,8 @@ func (r *evidence) beingWithdrawn(a checker.Anomaly) string {
 // tooBusy is for how long the host kept a client from what it does in the background, if that was for a quarter of the time, and the client has
 // had less than a lease and a half for it: a client library may wait for a second, which is a storm's lease, before it connects again.
 func (r *evidence) tooBusy(client string, from, to time.Duration) time.Duration {
-	stalled, _ := r.hindered("", from, to)
-	hindered, _ := r.hindered(client, from, to)
+	stalled, _ := r.faults.hindered("", from, to)
+	hindered, _ := r.faults.hindered(client, from, to)
 	if stalled < (to-from)/4 || to-from-hindered >= r.lease*3/2 {
 		return 0
 	}
@@ -404,7 +404,7 @@ func (r *evidence) wasQueued(at int, before int64) bool {
 // slowHost excuses an operation that did not return while the host stalled for much of its time. Faults the checker has excluded.
 func (r *evidence) slowHost(a checker.Anomaly) string {
 	called := r.events[a.Events[0]]
-	if hindered, what := r.hindered(a.Clients[0], called.At, a.At); hindered >= (a.At-called.At)/4 {
+	if hindered, what := r.faults.hindered(a.Clients[0], called.At, a.At); hindered >= (a.At-called.At)/4 {
 		return fmt.Sprintf("%s's %v was hindered for %v (%s)", a.Clients[0], called.Op, hindered.Round(time.Millisecond), what)
 	}
 	return ""
