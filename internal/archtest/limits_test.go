@@ -30,7 +30,6 @@ func above() map[string]int {
 		"cmd/lab.runFlags methods":                           42,
 		"cmd/lab.stormFlags fields":                          43,
 		"cmd/lab.stormFlags methods":                         45,
-		"impls files":                                        48,
 		"internal/lab.shrinker fields":                       28,
 		"internal/scenarios/conform.talk methods":            42,
 		"internal/scenarios/live.peer methods":               51,
