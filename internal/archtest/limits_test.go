@@ -30,7 +30,6 @@ func above() map[string]int {
 		"cmd/lab.runFlags methods":                           42,
 		"cmd/lab.stormFlags fields":                          43,
 		"cmd/lab.stormFlags methods":                         45,
-		"internal/lab.shrinker fields":                       28,
 		"internal/scenarios/conform.talk methods":            42,
 		"internal/scenarios/live.peer methods":               51,
 		"internal/scenarios/play.Cell methods":               58,
@@ -42,7 +41,6 @@ func above() map[string]int {
 		"internal/scenarios/sim.bubble methods":              44,
 		"internal/scenarios/storm.evidence methods":          45,
 		"internal/sim/redis.Server methods":                  43,
-		"locktest.level fields":                              28,
 	}
 }
 
