@@ -164,7 +164,7 @@ func rules() map[string]rule {
 		"internal/serve": {own: []string{"internal/lab", "internal/record", "internal/report", "internal/report/page", "internal/report/rundir", "internal/report/web"}},
 		// The playground: what its page asks for, what carries the questions in a page, and what puts the page together.
 		"web/internal/playground": {own: []string{
-			"checker", "faults", "history", "impls", "internal/reasons", "internal/report/exploration", "internal/report/web/encode", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/sim", "internal/sim/search", "internal/sim/points",
+			"checker", "faults", "history", "impls", "internal/reasons", "internal/report/exploration", "internal/report/format", "internal/report/web/encode", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/sim", "internal/sim/search", "internal/sim/points",
 			"internal/sim/trace", "internal/story", "internal/timeline",
 		}, pure: true, scripted: true},
 		"web/wasm":            {own: []string{"internal/sim/search", "web/internal/playground"}},

@@ -108,11 +108,6 @@ func (f *flight) meets(action faults.Action) bool {
 	return slices.ContainsFunc(f.breakpoints, func(t *Armed) bool { return t.point.Action == action })
 }
 
-// ends says whether the connection ends with the reply that a breakpoint drops.
-func (f *flight) ends() bool {
-	return slices.ContainsFunc(f.breakpoints, func(t *Armed) bool { return t.point.Ends })
-}
-
 // prepare probes the keys and takes the times, right before the command is sent. The flight has the turn unless it needs none.
 func (s *session) prepare(f *flight) {
 	s.beforeExpiry(f)

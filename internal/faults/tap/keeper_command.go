@@ -156,13 +156,7 @@ func (k *keeper) deliver(f *flight, reply []byte) bool {
 	for _, armed := range f.breakpoints {
 		armed.deliver()
 	}
-	if f.meets(faults.ActDropReply) {
-		k.out.mute()
-		if f.ends() {
-			k.down.Close()
-		}
-		f.reach(faults.ActDropReply)
-	}
+	f.dropReply(k.out, k.down)
 	for _, armed := range f.breakpoints {
 		if armed.point.Action == faults.ActHoldReply && !k.hold(armed) {
 			return false
