@@ -21,29 +21,29 @@ func (x *exploration) every(way string) {
 	l.world = bubbleWorld{x.t, x.suite, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, x.subject.library())}
 	defer func() { x.cutOff = x.cutOff || !l.returned }()
 	if way != "" {
-		l.replay(way)
+		x.found.Every = []Within{l.replay(way)}
 	} else {
-		l.all()
+		x.found.Every = l.all()
 	}
 	l.returned = true
 }
 
 // all searches them.
-func (l *level) all() {
+func (l *level) all() (levels []Within) {
 	for faults := 0; faults <= l.bounds().Faults; faults++ {
 		for again := true; again; {
 			l.within, l.sample = Within{Faults: faults}, 0
 			again = l.search()
 		}
-		l.x.found.Every = append(l.x.found.Every, l.within)
-		if !l.within.Complete {
-			return
+		if levels = append(levels, l.within); !l.within.Complete {
+			break
 		}
 	}
+	return levels
 }
 
 // replay plays one of them.
-func (l *level) replay(way string) {
+func (l *level) replay(way string) Within {
 	faults, steps, err := readWay(way)
 	if err != nil {
 		l.x.t.Fatalf("locktest: %s=%s is no schedule: %v", wayVariable, way, err)
@@ -60,7 +60,7 @@ func (l *level) replay(way string) {
 	if what := one.Diverged(); what != "" {
 		l.within.Why = "it does not replay: " + what
 	}
-	l.x.found.Every = []Within{l.within}
+	return l.within
 }
 
 // readWay reads what way writes: the number of faults, and which way is gone at each point.

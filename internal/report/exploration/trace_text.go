@@ -150,7 +150,7 @@ func enough(t *trace.Trace) string {
 // readable makes what a lock stores easier to read: without quotes, and with moments by the trace's own clock.
 func readable(t *trace.Trace, text string) string {
 	text = strings.NewReplacer(`\"`, "", `"`, "", ",", " ", "{", "", "}", "").Replace(text)
-	return moments().ReplaceAllStringFunc(text, func(digits string) string {
+	return moments.ReplaceAllStringFunc(text, func(digits string) string {
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil {
 			return digits
@@ -168,4 +168,4 @@ func readable(t *trace.Trace, text string) string {
 }
 
 // moments finds what may be a time in seconds or milliseconds.
-func moments() *regexp.Regexp { return regexp.MustCompile(`\b\d{10}(\d{3})?\b`) }
+var moments = regexp.MustCompile(`\b\d{10}(\d{3})?\b`)
