@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/locklab/locklab/internal/faults/jute"
-	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/faults/server/servertest"
+	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/sim/service"
 )
