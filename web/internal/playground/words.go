@@ -120,7 +120,7 @@ func changes(t *trace.Trace, steps []trace.Step) []string {
 		case was.Exists() && !key.Exists():
 			list = append(list, "the lock on "+server+" is gone")
 		case key != was:
-			list = append(list, server+" has "+exploration.KeyText(t, key))
+			list = append(list, server+": "+exploration.KeyText(t, key))
 		}
 	}
 	return list
