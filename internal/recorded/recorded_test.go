@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,12 +16,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/faults/process"
 	redisserver "github.com/locklab/locklab/internal/faults/server/redis"
-	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/needs"
 )
 
-func TestMain(m *testing.M) { servertest.Main(m, nil) }
+const guardRole = "LOCKLAB_RECORDED_GUARD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(guardRole) != "" {
+		if err := process.GuardMain(os.Stdin, os.Stdout, nil); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
 
 func TestParseMonitor(t *testing.T) {
 	for _, test := range []struct {
@@ -188,7 +200,10 @@ func TestRecordedMonitor(t *testing.T) {
 	needs.Found(t, "redis", redisserver.Find)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	s, err := redisserver.Start(ctx, servertest.StartGuard(t), redisserver.Options{})
+	guard, err := process.StartGuard([]string{"/usr/bin/env", guardRole + "=1", os.Args[0]})
+	require.NoError(t, err)
+	defer guard.Close()
+	s, err := redisserver.Start(ctx, guard, redisserver.Options{})
 	require.NoError(t, err)
 	defer s.Close()
 	monitor, err := net.Dial("tcp", s.Addr())

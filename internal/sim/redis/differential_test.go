@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/server/redis"
-	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
 	"github.com/locklab/locklab/internal/sim/service"
@@ -365,10 +366,24 @@ func drawStepOf(t *rapid.T, names []string) step {
 func realRedis(t *testing.T) *wire {
 	t.Helper()
 	needs.Found(t, "redis", redis.Find)
-	own, err := redis.Start(t.Context(), servertest.StartGuard(t), redis.Options{})
+	guard, err := process.StartGuard([]string{"/usr/bin/env", guardRole + "=1", os.Args[0]})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, guard.Close()) })
+	own, err := redis.Start(t.Context(), guard, redis.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
 	return newWire(t, own.Addr(), nil)
 }
 
-func TestMain(m *testing.M) { servertest.Main(m, nil) }
+const guardRole = "LOCKLAB_SIM_GUARD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(guardRole) != "" {
+		if err := process.GuardMain(os.Stdin, os.Stdout, nil); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/locklab/locklab/internal/faults/jute"
-	"github.com/locklab/locklab/internal/faults/server/servertest"
+	"github.com/locklab/locklab/internal/faults/process"
 	"github.com/locklab/locklab/internal/faults/server/zookeeper"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/sim/service"
@@ -432,10 +433,24 @@ func events(on subject, client int) string {
 func realZooKeeper(t *testing.T) string {
 	t.Helper()
 	needs.Found(t, "zookeeper", zookeeper.Find)
-	own, err := zookeeper.Start(t.Context(), servertest.StartGuard(t), "")
+	guard, err := process.StartGuard([]string{"/usr/bin/env", guardRole + "=1", os.Args[0]})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, guard.Close()) })
+	own, err := zookeeper.Start(t.Context(), guard, "")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
 	return own.Addr()
 }
 
-func TestMain(m *testing.M) { servertest.Main(m, nil) }
+const guardRole = "LOCKLAB_SIM_GUARD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(guardRole) != "" {
+		if err := process.GuardMain(os.Stdin, os.Stdout, nil); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
