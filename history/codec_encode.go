@@ -71,7 +71,7 @@ func appendCommand(b []byte, c *Command) []byte {
 	b = appendString(b, "server", c.Server)
 	b = appendInt(b, "conn", c.Conn)
 	if len(c.Args) > 0 {
-		b = appendStrings(append(b, `,"args":`...), c.Args)
+		b = appendArray(append(b, `,"args":`...), c.Args, appendQuoted)
 	}
 	b = appendString(b, "reply", c.Reply)
 	b = appendInt(b, "sent", int64(c.Sent))
@@ -80,19 +80,12 @@ func appendCommand(b []byte, c *Command) []byte {
 	b = appendBool(b, "again", c.Again)
 	b = appendBool(b, "reply_dropped", c.ReplyDropped)
 	if len(c.Changes) > 0 {
-		b = append(b, `,"changes":[`...)
-		for i := range c.Changes {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendChange(b, &c.Changes[i])
-		}
-		b = append(b, ']')
+		b = appendArray(append(b, `,"changes":`...), c.Changes, appendChange)
 	}
 	return closeObject(b, start)
 }
 
-func appendChange(b []byte, c *Change) []byte {
+func appendChange(b []byte, c Change) []byte {
 	start := len(b)
 	b = appendString(b, "key", c.Key)
 	b = append(b, `,"before":`...)
@@ -123,34 +116,27 @@ func appendWork(b []byte, w *Work) []byte {
 	start := len(b)
 	b = appendString(b, "workload", string(w.Workload))
 	if len(w.Data) > 0 {
-		b = append(b, `,"data":[`...)
-		for i := range w.Data {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendDatum(b, &w.Data[i])
-		}
-		b = append(b, ']')
+		b = appendArray(append(b, `,"data":`...), w.Data, appendDatum)
 	}
 	return closeObject(b, start)
 }
 
-func appendDatum(b []byte, d *Datum) []byte {
+func appendDatum(b []byte, d Datum) []byte {
 	start := len(b)
 	b = appendString(b, "name", d.Name)
 	if len(d.Values) > 0 {
-		b = appendStrings(append(b, `,"values":`...), d.Values)
+		b = appendArray(append(b, `,"values":`...), d.Values, appendQuoted)
 	}
 	return closeObject(b, start)
 }
 
-func appendStrings(b []byte, list []string) []byte {
+func appendArray[T any](b []byte, list []T, one func([]byte, T) []byte) []byte {
 	b = append(b, '[')
-	for i, s := range list {
+	for i := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendQuoted(b, s)
+		b = one(b, list[i])
 	}
 	return append(b, ']')
 }

@@ -1,7 +1,9 @@
 package impls
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -104,4 +106,135 @@ func is[T any](s Spec) bool {
 	}
 	_, ok := s.New(nil, Options{}).(T)
 	return ok
+}
+
+// Promise is a property that a lock claims.
+type Promise string
+
+// The promises. An anomaly against a promise that a lock does not make is not the lock's fault, but the verdict names it.
+const (
+	MutualExclusion   Promise = "mutual exclusion"                  // while no fault lasts longer than the lease
+	ExclusionOnPause  Promise = "hold ends with its lease"          // it declares its validity
+	ReleaseByOwner    Promise = "release by owner only"             //
+	RenewByOwner      Promise = "renewal by owner only"             //
+	CrashSafety       Promise = "freed within a lease of a crash"   //
+	KnowsLoss         Promise = "tells its holder that it was lost" //
+	ToldInTime        Promise = "tells its holder in time"          // while its process runs: a partition is no excuse, a pause is
+	IgnoresClientTime Promise = "does not trust clients' clocks"    //
+	Fencing           Promise = "hands out growing fences"          // a resource that refuses smaller ones is safe
+	Fairness          Promise = "grants in the order of asking"     // to those who wait
+	Reentrance        Promise = "can be taken again by its holder"  // and is free after as many releases
+)
+
+// PromiseWord is a promise with the word for it in the protocol of clients.
+type PromiseWord struct {
+	Word string
+	Promise
+}
+
+// PromiseWords lists all promises.
+func PromiseWords() []PromiseWord {
+	return []PromiseWord{
+		{"exclusion", MutualExclusion},
+		{"ends-with-lease", ExclusionOnPause},
+		{"release-by-owner", ReleaseByOwner},
+		{"renew-by-owner", RenewByOwner},
+		{"crash-safe", CrashSafety},
+		{"tells-loss", KnowsLoss},
+		{"tells-in-time", ToldInTime},
+		{"ignores-clocks", IgnoresClientTime},
+		{"fencing", Fencing},
+		{"fair", Fairness},
+		{"reentrant", Reentrance},
+	}
+}
+
+// PromiseWordsOf are the protocol's words for promises.
+func PromiseWordsOf(promises []Promise) []string {
+	words := []string{}
+	for _, p := range PromiseWords() {
+		if slices.Contains(promises, p.Promise) {
+			words = append(words, p.Word)
+		}
+	}
+	return words
+}
+
+// ParsePromises are the promises of those words.
+func ParsePromises(words []string) ([]Promise, error) {
+	known := PromiseWords()
+	var promises []Promise
+	for _, word := range words {
+		i := slices.IndexFunc(known, func(p PromiseWord) bool { return p.Word == word })
+		if i < 0 {
+			var names []string
+			for _, p := range known {
+				names = append(names, p.Word)
+			}
+			return nil, fmt.Errorf("unknown promise %q; there are %s", word, strings.Join(names, ", "))
+		}
+		promises = append(promises, known[i].Promise)
+	}
+	return promises, nil
+}
+
+// Bug is one of several bugs of a published lock. A name selects them: the lock "getset-published/local-check" has this one only,
+// "getset-published/local-check+lost-retry" has two.
+type Bug struct {
+	Name string
+	What string // in one line
+	// Apart: the bug is on only if its name is selected, because it hides the others, depends on chance, or exceeds a scenario's time.
+	Apart bool
+}
+
+// bugs are the names of a lock's active bugs.
+type bugs []string
+
+// shownBy are the bugs that the options select, or else all but those Apart.
+func shownBy(opts Options, all []Bug) bugs {
+	if opts.Bugs != nil {
+		return opts.Bugs
+	}
+	var names bugs
+	for _, bug := range all {
+		if !bug.Apart {
+			names = append(names, bug.Name)
+		}
+	}
+	return names
+}
+
+func (b bugs) has(name string) bool { return slices.Contains(b, name) }
+
+// Lookup finds a lock by its name among specs. A slash and the names of bugs may follow the name.
+func Lookup(specs []Spec, name string) (Spec, bool) {
+	name, chosen, choice := strings.Cut(name, "/")
+	i := slices.IndexFunc(specs, func(s Spec) bool { return s.Name == name })
+	if i < 0 {
+		return Spec{}, false
+	}
+	if !choice {
+		return specs[i], true
+	}
+	return specs[i].only(strings.Split(chosen, "+"))
+}
+
+// only is the lock with the chosen bugs only; false if it does not have them all.
+func (s Spec) only(chosen []string) (Spec, bool) {
+	var what []string
+	for _, name := range chosen {
+		i := slices.IndexFunc(s.Bugs, func(b Bug) bool { return b.Name == name })
+		if i < 0 {
+			return Spec{}, false
+		}
+		what = append(what, s.Bugs[i].What)
+	}
+	s.Name += "/" + strings.Join(chosen, "+")
+	s.Bug = strings.Join(what, "; ")
+	open := s.New
+	s.New = func(env Env, opts Options) Lock {
+		opts.Bugs = chosen
+		return open(env, opts)
+	}
+	return s, true
 }

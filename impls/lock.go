@@ -1,4 +1,4 @@
-// Package impls holds the locks under test: one file each, with a card (source, promises, needs), in an explicit list.
+// Package impls holds the locks under test: a file for each, or for variants of one, with a card (source, promises, needs), in an explicit list.
 //
 // It owns the contracts Lock and Env. A lock must not use clocks, servers, tokens or goroutines except through its Env. So the same code
 // runs in a client process against a real Redis and, under a scheduler that makes every choice, in the formal model.

@@ -2,6 +2,9 @@ package impls
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -166,3 +169,216 @@ func (l *redissonLock) client() *redissonClient {
 
 // name is the field of the hash: "client:thread".
 func (l *redissonLock) name() string { return l.client().id + ":" + l.env.Thread() }
+
+// redissonClient is the state that the locks of a process share.
+type redissonClient struct {
+	id       string
+	renewals renewals
+}
+
+// renewals are registered per lock name.
+type renewals struct {
+	mu      sync.Mutex
+	entries map[string]*renewal
+}
+
+// renewal prolongs one lock for the client's threads that have taken it, in that order. A reentrant thread is listed once per acquire.
+type renewal struct {
+	threads []string
+	stop    func()
+}
+
+// add has the lock renewed for its thread. The bug: an existing entry, even of a thread that has lost the lock, starts no renewal, and it
+// renews for its first thread only.
+func (r *renewals) add(l *redissonLock) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key, thread := l.opts.Key, l.name()
+	if entry := r.entries[key]; entry != nil {
+		entry.threads = append(entry.threads, thread)
+		return
+	}
+	entry := &renewal{threads: []string{thread}}
+	r.entries[key] = entry
+	entry.stop = l.env.Go(func(ctx context.Context) {
+		renewUntilFailure(ctx, l.env, l.opts.Lease, func(ctx context.Context) (bool, error) {
+			first, ok := r.first(entry)
+			if !ok {
+				return false, nil
+			}
+			return l.renew(ctx, first)
+		})
+		if !l.bugs.has(bugStaleEntry) {
+			r.drop(key, entry)
+		}
+	})
+}
+
+// remove removes one hold of the lock's thread, and ends the renewal with the last.
+func (r *renewals) remove(l *redissonLock) {
+	if stop := r.takeOff(l.opts.Key, l.name()); stop != nil {
+		stop()
+	}
+}
+
+func (r *renewals) takeOff(key, thread string) (stop func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	entry := r.entries[key]
+	if entry == nil {
+		return nil
+	}
+	if i := slices.Index(entry.threads, thread); i >= 0 {
+		entry.threads = slices.Delete(entry.threads, i, i+1)
+	}
+	if len(entry.threads) > 0 {
+		return nil
+	}
+	delete(r.entries, key)
+	return entry.stop
+}
+
+func (r *renewals) first(entry *renewal) (thread string, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(entry.threads) == 0 {
+		return "", false
+	}
+	return entry.threads[0], true
+}
+
+// drop removes an entry whose renewal has ended.
+func (r *renewals) drop(key string, entry *renewal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.entries[key] == entry {
+		delete(r.entries, key)
+	}
+}
+
+func redissonLease() Spec {
+	return Spec{
+		Card: Card{
+			Name:     "redisson-lease",
+			Idea:     "redisson with a lease that its caller names: no watchdog renews it",
+			Source:   "article 003, A8, published code: leaseTime != -1; the release and the waiting from Redisson's published source",
+			Bug:      "nothing renews the lease and nothing ends the hold: work that takes longer is unprotected, and its client is not told",
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime, Reentrance},
+			Needs:    OneServer,
+			Sends:    sends([]string{"EVAL"}, []string{"EVAL"}),
+		},
+		New: func(env Env, opts Options) Lock {
+			return &redissonLeaseLock{redissonLock: redissonLock{env: env, opts: opts}}
+		},
+	}
+}
+
+// redissonLeaseLock is the lock without the renewal.
+type redissonLeaseLock struct{ redissonLock }
+
+func (l *redissonLeaseLock) TryAcquire(ctx context.Context) (bool, error) { return l.try(ctx) }
+
+func (l *redissonLeaseLock) Release(ctx context.Context) (bool, error) {
+	return counted(l.giveBack(ctx, countOut))
+}
+
+// bugPublishedFirst is the wrong order of two steps that Redisson's release takes in one script.
+const bugPublishedFirst = "published-first"
+
+// redissonSleeper publishes before it deletes, and waits for nothing but to be woken: whoever is woken finds the lock there and sleeps on.
+type redissonSleeper struct{ redissonLock }
+
+// countOutSilently is countOut without what wakes the waiters.
+var countOutSilently = strings.Replace(countOut, `redis.call("PUBLISH", KEYS[2], "0")`+"\n", "", 1)
+
+// Acquire tries when it is woken, and at no other time.
+func (l *redissonSleeper) Acquire(ctx, patience context.Context) (bool, error) {
+	releases, err := l.Wakeups(patience)
+	if err != nil {
+		return false, err
+	}
+	defer releases.Close()
+	for {
+		held, err := l.TryAcquire(ctx)
+		if held || err != nil {
+			return held, err
+		}
+		if _, err := releases.Receive(patience); patience.Err() != nil {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+}
+
+// Release publishes first.
+func (l *redissonSleeper) Release(ctx context.Context) (bool, error) {
+	if _, err := l.env.Server().Do(ctx, "PUBLISH", l.channel(), "0"); err != nil {
+		return l.released(nil, err)
+	}
+	return l.released(l.giveBack(ctx, countOutSilently))
+}
+
+func redissonWatchdog() Spec {
+	return Spec{
+		Card: Card{
+			Name:     "redisson-watchdog",
+			Idea:     "setpx-lua renewed every third of its lease, as Redisson does it",
+			Source:   "article 003, A8",
+			Bug:      "the first failed renewal is the last: the lease expires while the client holds the lock, and it is not told",
+			Promises: []Promise{MutualExclusion, ReleaseByOwner, RenewByOwner, CrashSafety, IgnoresClientTime},
+			Needs:    OneServer,
+			Sends:    sends([]string{"SET"}, []string{"EVAL"}),
+			Contract: history.Contract{Renews: true},
+		},
+		New: func(env Env, opts Options) Lock {
+			return &redissonWatchdogLock{setpxLuaLock: setpxLuaLock{env: env, opts: opts}}
+		},
+	}
+}
+
+type redissonWatchdogLock struct {
+	setpxLuaLock
+	stop func() // ends the renewal of the last hold; nil: there is none
+}
+
+func (l *redissonWatchdogLock) TryAcquire(ctx context.Context) (bool, error) {
+	held, err := l.setpxLuaLock.TryAcquire(ctx)
+	if !held {
+		return false, err
+	}
+	l.halt() // of a hold that was lost
+	token, script := l.token, &Script{Source: compareAndExpire}
+	l.stop = l.env.Go(func(ctx context.Context) {
+		renewUntilFailure(ctx, l.env, l.opts.Lease, func(ctx context.Context) (bool, error) {
+			return applied(l.env.Server().Eval(ctx, script, []string{l.opts.Key}, token, l.opts.Lease.Milliseconds()))
+		})
+	})
+	return true, nil
+}
+
+func (l *redissonWatchdogLock) Release(ctx context.Context) (bool, error) {
+	removed, err := l.setpxLuaLock.Release(ctx)
+	l.halt()
+	return removed, err
+}
+
+func (l *redissonWatchdogLock) halt() {
+	if l.stop != nil {
+		l.stop()
+		l.stop = nil
+	}
+}
+
+// renewUntilFailure renews every third of the lease, until ctx ends, the lock is another's, or a renewal fails or is not answered before
+// the next is due. It reports nothing.
+func renewUntilFailure(ctx context.Context, env Env, lease time.Duration, renew func(context.Context) (bool, error)) {
+	for env.Sleep(ctx, lease/3) == nil {
+		attempt, cancel := env.WithTimeout(ctx, lease/3)
+		owner, err := renew(attempt)
+		cancel()
+		if err != nil || !owner {
+			return // the bug: the first failed renewal is the last
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package impls
 
-import "slices"
+import (
+	"embed"
+	"slices"
+)
 
 // All lists the locks on Redis, and the one without a server, in the order of reports: each fixes a problem of the one before.
 func All() []Spec {
@@ -81,3 +84,8 @@ func resending(spec Spec, name, bug string) Spec {
 	spec.Resends = true
 	return spec
 }
+
+// Sources are the files of this package, for those who show a lock with its code.
+//
+//go:embed *.go
+var Sources embed.FS

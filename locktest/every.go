@@ -17,42 +17,42 @@ import (
 func (x *exploration) every(way string) {
 	chance, giveBack := takeChance()
 	defer giveBack()
-	l := &level{exploration: x, chance: chance, ends: time.Now().Add(x.search.Every.For)}
+	l := &level{x: x, chance: chance, ends: time.Now().Add(x.search.Every.For)}
 	l.world = bubbleWorld{x.t, x.suite, sim.OpenBubble(sim.Config{CellTimeout: cellTimeout}, x.subject.library())}
 	defer func() { x.cutOff = x.cutOff || !l.returned }()
 	if way != "" {
-		l.replay(way)
+		x.found.Every = []Within{l.replay(way)}
 	} else {
-		l.all()
+		x.found.Every = l.all()
 	}
 	l.returned = true
 }
 
 // all searches them.
-func (l *level) all() {
+func (l *level) all() (levels []Within) {
 	for faults := 0; faults <= l.bounds().Faults; faults++ {
 		for again := true; again; {
 			l.within, l.sample = Within{Faults: faults}, 0
 			again = l.search()
 		}
-		l.found.Every = append(l.found.Every, l.within)
-		if !l.within.Complete {
-			return
+		if levels = append(levels, l.within); !l.within.Complete {
+			break
 		}
 	}
+	return levels
 }
 
 // replay plays one of them.
-func (l *level) replay(way string) {
+func (l *level) replay(way string) Within {
 	faults, steps, err := readWay(way)
 	if err != nil {
-		l.t.Fatalf("locktest: %s=%s is no schedule: %v", wayVariable, way, err)
+		l.x.t.Fatalf("locktest: %s=%s is no schedule: %v", wayVariable, way, err)
 	}
 	l.within.Faults = faults
 	one := (&sim.Every{Faults: faults, Chance: l.chance.seed}).Replay(steps)
 	for again := true; again; again = l.chance.firstDrawn() {
 		if l.played, l.commands, err = l.play(one); err != nil {
-			l.t.Fatalf("locktest: the lab failed: %v", err)
+			l.x.t.Fatalf("locktest: the lab failed: %v", err)
 		}
 	}
 	l.judge(one)
@@ -60,7 +60,7 @@ func (l *level) replay(way string) {
 	if what := one.Diverged(); what != "" {
 		l.within.Why = "it does not replay: " + what
 	}
-	l.found.Every = []Within{l.within}
+	return l.within
 }
 
 // readWay reads what way writes: the number of faults, and which way is gone at each point.
@@ -81,7 +81,7 @@ func readWay(text string) (faults int, way []int, err error) {
 
 // level searches all schedules with at most so many faults.
 type level struct {
-	*exploration
+	x        *exploration // that it is a part of
 	chance   *chance
 	world    bubbleWorld
 	ends     time.Time
@@ -96,20 +96,20 @@ type level struct {
 // A sample of the schedules is played twice: the first few, and one of so many of the others.
 const sampleFirst, sampleOf = 5, 100
 
-func (l *level) bounds() *Every { return l.exploration.search.Every }
+func (l *level) bounds() *Every { return l.x.search.Every }
 
 // search searches. It has to be begun again if the lock has drawn random numbers that can be had under control.
 func (l *level) search() (again bool) {
 	all := &sim.Every{Faults: l.within.Faults, Chance: l.chance.seed}
 	for more := true; more; more = all.Next() {
-		if now := time.Now(); l.within.Played > 0 && (now.After(l.ends) || len(l.shown) > 0 && now.After(l.until)) {
+		if now := time.Now(); l.within.Played > 0 && (now.After(l.ends) || len(l.x.shown) > 0 && now.After(l.x.until)) {
 			l.within.Why = "the time was over"
 			return false
 		}
 		var err error
 		if l.played, l.commands, err = l.play(all); err != nil {
 			l.within.Why = "the lab failed"
-			l.fail(fmt.Errorf("schedule %s: the lab failed: %w", l.way(all), err))
+			l.x.fail(fmt.Errorf("schedule %s: the lab failed: %w", l.way(all), err))
 			return false
 		}
 		if l.chance.firstDrawn() {
@@ -119,7 +119,7 @@ func (l *level) search() (again bool) {
 		if l.within.Why = l.differs(all); l.within.Why != "" {
 			return false
 		}
-		if len(l.shown) > 0 && len(l.exploration.search.Expect) > 0 {
+		if len(l.x.shown) > 0 && len(l.x.search.Expect) > 0 {
 			l.within.Why = "what was expected was found"
 			return false
 		}
@@ -133,15 +133,15 @@ func (l *level) search() (again bool) {
 }
 
 func (l *level) play(all *sim.Every) (play.Played, int, error) {
-	search := l.exploration.search
-	return l.world.explore(l.lock, sim.Search{Clients: search.Clients, Turns: search.Every.Turns, Lease: search.Lease, Every: all})
+	search := l.x.search
+	return l.world.explore(l.x.lock, sim.Search{Clients: search.Clients, Turns: search.Every.Turns, Lease: search.Lease, Every: all})
 }
 
 // judge judges the last schedule, and what there is of one that ends where another has been.
 func (l *level) judge(all *sim.Every) {
-	verdict, against := l.judgeSchedule(l.played)
+	verdict, against := l.x.judgeSchedule(l.played)
 	l.within.Played++
-	l.found.Commands += l.commands
+	l.x.found.Commands += l.commands
 	switch {
 	case verdict.Kind != checker.Undecided:
 	case all.Merged():
@@ -149,13 +149,7 @@ func (l *level) judge(all *sim.Every) {
 	default:
 		l.within.Unknown++
 	}
-	if len(against) == 0 {
-		return
-	}
-	if len(l.shown) == 0 {
-		l.until = time.Now().Add(goOn)
-	}
-	l.shown = append(l.shown, &schedule{way: l.way(all), played: l.played, against: against})
+	l.x.show(&schedule{way: l.way(all), played: l.played, against: against})
 }
 
 // way is what readWay reads.

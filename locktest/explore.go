@@ -330,6 +330,11 @@ func (x *exploration) add(s *schedule, verdict checker.Verdict, commands int) {
 		x.said = x.said.Add(since)
 		x.t.Logf("%d schedules, %d commands in %v so far", x.found.Schedules, x.found.Commands, time.Since(x.began).Round(time.Second))
 	}
+	x.show(s)
+}
+
+// show notes a schedule if it shows something. The caller has mu, or is alone.
+func (x *exploration) show(s *schedule) {
 	if len(s.against) == 0 {
 		return
 	}

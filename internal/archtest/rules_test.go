@@ -113,7 +113,7 @@ func rules() map[string]rule {
 		// The public library is thin: what it does, internal/lab does.
 		"lab": {own: []string{"history", "faults", "impls", "checker", "internal/record", "scenarios", "internal/lab", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/storm", "internal/sim/search", "internal/sim/trace"}},
 		"internal/lab": {own: []string{"faults",
-			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/record", "internal/listing/golang", "internal/report", "internal/report/exploration", "internal/report/figures", "internal/report/page", "internal/report/rundir", "internal/story", "internal/worker",
+			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/record", "internal/listing/golang", "internal/report", "internal/report/exploration", "internal/report/figures", "internal/report/outcome", "internal/report/page", "internal/report/rundir", "internal/story", "internal/worker",
 			"scenarios", "internal/scenarios/conform", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/sim", "internal/scenarios/storm",
 			"internal/sim/search", "internal/sim/points", "internal/sim/trace", "internal/version",
 		}},
@@ -165,7 +165,7 @@ func rules() map[string]rule {
 		"internal/serve": {own: []string{"internal/lab", "internal/record", "internal/report", "internal/report/page", "internal/report/rundir", "internal/report/web"}},
 		// The playground: what its page asks for, what carries the questions in a page, and what puts the page together.
 		"web/internal/playground": {own: []string{
-			"checker", "faults", "history", "impls", "internal/reasons", "internal/report/web/encode", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/sim", "internal/sim/search", "internal/sim/points",
+			"checker", "faults", "history", "impls", "internal/reasons", "internal/report/exploration", "internal/report/format", "internal/report/web/encode", "scenarios", "internal/scenarios/play", "internal/scenarios/sim", "internal/sim", "internal/sim/search", "internal/sim/points",
 			"internal/sim/trace", "internal/story", "internal/timeline",
 		}, pure: true, scripted: true},
 		"web/wasm":            {own: []string{"internal/sim/search", "web/internal/playground"}},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report"
+	"github.com/locklab/locklab/internal/report/outcome"
 	"github.com/locklab/locklab/internal/report/rundir"
 )
 
@@ -182,7 +183,7 @@ func whole(runs []*record.Run) *record.Run {
 	first := runs[0]
 	run := &record.Run{
 		ID: NewID(), Seed: first.Seed, World: first.World, Server: first.Server, Toxiproxy: first.Toxiproxy, Lab: first.Lab, Elsewhere: first.Elsewhere,
-		Started: first.Started, Platform: platforms(runs), Command: unsharded(first.Command), Finished: true,
+		Started: first.Started, Platform: platforms(runs), Command: outcome.Without(first.Command, "--shard"), Finished: true,
 		Cells: make([]record.Cell, first.Part.Total),
 	}
 	for _, part := range runs {
@@ -206,18 +207,6 @@ func platforms(runs []*record.Run) string {
 		}
 	}
 	return strings.Join(all, "; ")
-}
-
-// unsharded is a part's command for the whole.
-func unsharded(args []string) []string {
-	var out []string
-	for i, arg := range args {
-		value := i > 0 && args[i-1] == "--shard"
-		if !value && arg != "--shard" && !strings.HasPrefix(arg, "--shard=") {
-			out = append(out, arg)
-		}
-	}
-	return out
 }
 
 // askAgain is how often a directory is looked at that another machine fills: it cannot tell this one.

@@ -57,7 +57,7 @@ type Shrunk struct {
 // Of a foreign client's lock there is no model: all its scripts are played on a server.
 func Shrink(ctx context.Context, plan ShrinkPlan) (_ *Shrunk, err error) {
 	plan.Timeout = max(time.Minute, 20*plan.Lease+10*time.Second)
-	s := &shrinker{ShrinkPlan: plan, contract: storm.ContractOf(*plan.Subject.Spec), began: time.Now()}
+	s := &shrinker{plan: plan, attempts: attempts{tell: plan.Attempt}, contract: storm.ContractOf(*plan.Subject.Spec), began: time.Now()}
 	if plan.Subject.Argv == nil {
 		model, err := Setting{World: Sim, Timeout: plan.Timeout}.open(ctx, "")
 		if err != nil {
@@ -80,7 +80,7 @@ func Shrink(ctx context.Context, plan ShrinkPlan) (_ *Shrunk, err error) {
 	if out == nil {
 		out = &Shrunk{}
 	}
-	out.Tried, out.Played, out.Cut = s.tried, s.played, s.late()
+	out.Tried, out.Played, out.Cut = s.vain, s.state.Played, s.late()
 	return out, err
 }
 
@@ -104,48 +104,51 @@ func AnomaliesToShow(v checker.Verdict, name string) []checker.Anomaly {
 
 // shrinker plays scripts.
 type shrinker struct {
-	ShrinkPlan
+	attempts
+	plan     ShrinkPlan
 	model    *Runner // nil: there is none of the lock
 	live     *Runner // nil: the model's word is enough
 	contract storm.Contract
 	began    time.Time
 	rounds   int // plays that were begun
-	trying   string
-	tried    []string
-
-	mu     sync.Mutex // several scripts are played at a time
-	played int        // plays that have ended
 }
 
 // late says whether the time for making scripts smaller is over.
-func (s *shrinker) late() bool { return s.Within > 0 && time.Since(s.began) >= s.Within }
+func (s *shrinker) late() bool { return s.plan.Within > 0 && time.Since(s.began) >= s.plan.Within }
+
+// attempts are how far shrinking has come, and tell of it.
+type attempts struct {
+	tell func(ShrinkState) // may be nil
+	vain []string          // what was tried in vain
+
+	mu    sync.Mutex // several scripts are played at a time
+	state ShrinkState
+}
 
 // try names the candidate that is tried next.
-func (s *shrinker) try(format string, args ...any) {
-	s.trying = fmt.Sprintf(format, args...)
-	s.tell("")
+func (a *attempts) try(format string, args ...any) {
+	a.change(func(s *ShrinkState) { s.Candidate = fmt.Sprintf(format, args...) })
 }
 
 // ended counts a play.
-func (s *shrinker) ended() {
-	s.mu.Lock()
-	s.played++
-	s.mu.Unlock()
-	s.tell("")
+func (a *attempts) ended() {
+	a.change(func(s *ShrinkState) { s.Played++ })
 }
 
-func (s *shrinker) tell(rejected string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.Attempt != nil {
-		s.Attempt(ShrinkState{Candidate: s.trying, Rejected: rejected, Played: s.played})
+func (a *attempts) inVain(of checker.Anomaly, format string, args ...any) {
+	why := fmt.Sprintf("%s at %.3fs: %s", of.Name, of.At.Seconds(), fmt.Sprintf(format, args...))
+	a.vain = append(a.vain, why)
+	a.change(func(s *ShrinkState) { s.Rejected = why })
+}
+
+func (a *attempts) change(how func(*ShrinkState)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	how(&a.state)
+	if a.tell != nil {
+		a.tell(a.state)
 	}
-}
-
-func (s *shrinker) inVain(a checker.Anomaly, format string, args ...any) {
-	why := fmt.Sprintf("%s at %.3fs: %s", a.Name, a.At.Seconds(), fmt.Sprintf(format, args...))
-	s.tried = append(s.tried, why)
-	s.tell(why)
+	a.state.Rejected = ""
 }
 
 // candidate is a script that is to show an anomaly.
@@ -157,7 +160,7 @@ type candidate struct {
 // fromHistory finds a script that forces what the history has, and makes it as small as it can; nil if none shows an anomaly.
 func (s *shrinker) fromHistory(ctx context.Context) (*Shrunk, error) {
 	byHandles := map[bool][]reproduce.Reading{}
-	for _, how := range reproduce.Readings(*s.Subject.Spec, s.Events) {
+	for _, how := range reproduce.Readings(*s.plan.Subject.Spec, s.plan.Events) {
 		byHandles[how.Handles] = append(byHandles[how.Handles], how)
 	}
 	for _, handles := range []bool{false, true} { // what handles share makes stories longer
@@ -178,14 +181,15 @@ func (s *shrinker) atOnce() int {
 	if s.model != nil {
 		return 1
 	}
-	return max(1, s.Parallel)
+	return max(1, s.plan.Parallel)
 }
 
 // fromBatch makes the first of some candidates that shows its anomaly as small as it can; nil if none does.
 func (s *shrinker) fromBatch(ctx context.Context, batch []candidate) (*Shrunk, error) {
-	s.try("%s at %.3fs, a script of %s", batch[0].anomaly.Name, batch[0].anomaly.At.Seconds(), steps(len(batch[0].script.Steps)))
 	if len(batch) > 1 {
-		s.trying = fmt.Sprintf("%d scripts of what was found", len(batch))
+		s.try("%d scripts of what was found", len(batch))
+	} else {
+		s.try("%s at %.3fs, a script of %s", batch[0].anomaly.Name, batch[0].anomaly.At.Seconds(), steps(len(batch[0].script.Steps)))
 	}
 	showing, err := s.showing(ctx, batch)
 	if err != nil {
@@ -204,7 +208,7 @@ func (s *shrinker) fromBatch(ctx context.Context, batch []candidate) (*Shrunk, e
 func (s *shrinker) candidates(readings []reproduce.Reading) []candidate {
 	var all []candidate
 	known := map[string]bool{}
-	for _, a := range s.Anomalies {
+	for _, a := range s.plan.Anomalies {
 		s.try("scripts of %s at %.3fs", a.Name, a.At.Seconds())
 		for _, how := range readings {
 			c, err := s.candidate(a, how)
@@ -226,22 +230,22 @@ func (s *shrinker) candidates(readings []reproduce.Reading) []candidate {
 
 // candidate is the script of an anomaly by one reading of the history.
 func (s *shrinker) candidate(a checker.Anomaly, how reproduce.Reading) (candidate, error) {
-	t, err := reproduce.FromHistory(*s.Subject.Spec, s.Events, a, how)
+	t, err := reproduce.FromHistory(*s.plan.Subject.Spec, s.plan.Events, a, how)
 	if err != nil {
 		return candidate{}, err
 	}
-	script, err := reproduce.Script(*s.Subject.Spec, t)
+	script, err := reproduce.Script(*s.plan.Subject.Spec, t)
 	if err != nil {
 		return candidate{}, err
 	}
-	script.Name, script.Title, script.Source = "race", fmt.Sprintf("%s of %s, as a storm found it.", a.Name, s.Subject.Name), "lab shrink"
+	script.Name, script.Title, script.Source = "race", fmt.Sprintf("%s of %s, as a storm found it.", a.Name, s.plan.Subject.Name), "lab shrink"
 	script.About = nil
 	for i := range script.Steps { // what its operations come to is the lock's affair
 		script.Steps[i].Want = nil
 	}
 	waits := slices.ContainsFunc(script.Steps, func(step scenarios.Step) bool { return step.Verb == scenarios.VerbWaitFor })
 	if script.Servers == 0 && !waits { // on several servers, a lock measures by its lease how long it waits for each
-		script.Lease = s.Lease
+		script.Lease = s.plan.Lease
 	}
 	return candidate{script, a}, nil
 }

@@ -95,8 +95,8 @@ func (s *shrinker) smaller(ctx context.Context, scripts []*scenarios.Script, a c
 // inTime plays scripts in the world that is searched, and returns nil where the time is over before all have ended.
 func (s *shrinker) inTime(ctx context.Context, scripts []*scenarios.Script) ([]checker.Verdict, error) {
 	bounded, cancel := ctx, context.CancelFunc(func() {})
-	if s.Within > 0 {
-		bounded, cancel = context.WithDeadline(ctx, s.began.Add(s.Within))
+	if s.plan.Within > 0 {
+		bounded, cancel = context.WithDeadline(ctx, s.began.Add(s.plan.Within))
 	}
 	defer cancel()
 	verdicts, err := s.play(bounded, s.searched(), scripts)
@@ -141,7 +141,7 @@ func (s *shrinker) play(ctx context.Context, where *Runner, scripts []*scenarios
 		cases := make([]Case, len(again))
 		for n, i := range again {
 			s.rounds++
-			cases[n] = Case{Subject: s.Subject, Script: scripts[i], Round: s.rounds}
+			cases[n] = Case{Subject: s.plan.Subject, Script: scripts[i], Round: s.rounds}
 		}
 		stalled, err := s.judge(ctx, where, cases, verdicts, again)
 		if err != nil {
@@ -158,7 +158,7 @@ func (s *shrinker) play(ctx context.Context, where *Runner, scripts []*scenarios
 func (s *shrinker) judge(ctx context.Context, where *Runner, cases []Case, verdicts []checker.Verdict, places []int) (stalled []int, err error) {
 	parallel := runtime.NumCPU()
 	if where != s.model {
-		parallel = max(1, s.Parallel)
+		parallel = max(1, s.plan.Parallel)
 	}
 	spoilt := make([]bool, len(cases))
 	ended, err := runAll(ctx, cases, order{parallel: parallel}, silent{}, func(ctx context.Context, cs Case) record.Cell {

@@ -17,19 +17,19 @@ const notForced = "The storm's own schedule could not be forced; this is the sma
 // smallest is the script of the smallest schedule that shows one of the anomalies; nil if the explorer finds none.
 func (s *shrinker) smallest(ctx context.Context) (*Shrunk, error) {
 	tried := map[checker.Name]bool{}
-	for _, a := range s.Anomalies {
+	for _, a := range s.plan.Anomalies {
 		tried[a.Name] = true
 	}
 	each := enoughTime / time.Duration(len(tried))
 	clear(tried)
-	for _, a := range s.Anomalies {
+	for _, a := range s.plan.Anomalies {
 		if tried[a.Name] || s.late() {
 			continue
 		}
 		tried[a.Name] = true
 		began := time.Now()
 		s.try("%s by the smallest schedule of the explorer", a.Name)
-		for _, budget := range budgets(*s.Subject.Spec) {
+		for _, budget := range budgets(*s.plan.Subject.Spec) {
 			if time.Since(began) > each {
 				s.inVain(a, "no smallest schedule was found in %v", each.Round(time.Second))
 				break
@@ -52,7 +52,7 @@ func (s *shrinker) smallest(ctx context.Context) (*Shrunk, error) {
 
 // validated is the script of a counterexample if it shows the anomaly in the model, and on a server; nil if not.
 func (s *shrinker) validated(ctx context.Context, a checker.Anomaly, t *trace.Trace) (*Shrunk, error) {
-	script, err := reproduce.Script(*s.Subject.Spec, t)
+	script, err := reproduce.Script(*s.plan.Subject.Spec, t)
 	if err != nil {
 		s.inVain(a, "no script can force its smallest schedule (%s)", firstLine(err))
 		return nil, nil
@@ -89,11 +89,11 @@ const (
 // explore finds the smallest schedule that shows an anomaly within a budget; nil if there is none.
 func (s *shrinker) explore(ctx context.Context, name checker.Name, budget search.Budget) (*trace.Trace, error) {
 	bounds := []search.Config{{Clients: 2, Rounds: 1}, {Clients: 3, Rounds: 1}, {Clients: 2, Rounds: 2}}
-	if s.Subject.Spec.Servers > 1 {
+	if s.plan.Subject.Spec.Servers > 1 {
 		bounds = []search.Config{{Clients: 2, Rounds: 1, Servers: 3}}
 	}
 	for _, config := range bounds {
-		config.Lock, config.Budget, config.MostFaults, config.Only = *s.Subject.Spec, budget, 2, []checker.Name{name}
+		config.Lock, config.Budget, config.MostFaults, config.Only = *s.plan.Subject.Spec, budget, 2, []checker.Name{name}
 		config.States, config.Time = enoughStates, enoughTime/8
 		result, err := search.Search(ctx, config)
 		if err != nil {

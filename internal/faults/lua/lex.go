@@ -50,8 +50,23 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
 
-func (l *lexer) errorf(format string, args ...any) error {
-	return &SyntaxError{Line: l.line, What: fmt.Sprintf(format, args...)}
+func syntaxError(line int, format string, args ...any) error {
+	return &SyntaxError{Line: line, What: fmt.Sprintf(format, args...)}
+}
+
+func (l *lexer) errorf(format string, args ...any) error { return syntaxError(l.line, format, args...) }
+
+// all are the tokens of the text. The last is its end, or stands where the text cannot be read any further, which is the error.
+func (l *lexer) all() (tokens []token, err error) {
+	for {
+		t, err := l.next()
+		if err != nil {
+			t = token{line: l.line}
+		}
+		if tokens = append(tokens, t); t.kind == endOfText {
+			return tokens, err
+		}
+	}
 }
 
 // next is the next token.

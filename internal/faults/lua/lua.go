@@ -43,15 +43,17 @@ var header = regexp.MustCompile(`^#!lua(?: [^\n\r\x00]*)?\n`)
 
 // Calls lists the commands that a script can call.
 func Calls(source []byte) ([]Call, error) {
-	p := &parser{lexer: lexer{rest: source, line: 1}}
+	text := lexer{rest: source, line: 1}
 	switch found := header.Find(source); {
 	case len(source) > maxScript:
-		return nil, p.errorf("the script has %d bytes, more than the %d that the lab reads", len(source), maxScript)
+		return nil, text.errorf("the script has %d bytes, more than the %d that the lab reads", len(source), maxScript)
 	case bytes.IndexByte(source, 0) >= 0:
-		return nil, p.errorf("the script has a zero byte")
+		return nil, text.errorf("the script has a zero byte")
 	case found != nil:
-		p.rest, p.line = source[len(found):], 2
+		text = lexer{rest: source[len(found):], line: 2}
 	}
+	p := new(parser)
+	p.tokens, p.cut = text.all()
 	p.block()
 	if t := p.peek(0); t.kind != endOfText {
 		p.failf("%s is out of place", t)

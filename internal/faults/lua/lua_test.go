@@ -29,13 +29,9 @@ func TestTokens(t *testing.T) {
 		`"\300"`:                                         "",
 	} {
 		l := lexer{rest: []byte(source), line: 1}
+		tokens, err := l.all()
 		var texts []string
-		var err error
-		for {
-			var next token
-			if next, err = l.next(); err != nil || next.kind == endOfText {
-				break
-			}
+		for _, next := range tokens[:len(tokens)-1] {
 			texts = append(texts, next.text)
 		}
 		if want == "" {

@@ -9,8 +9,8 @@ const (
 
 // parser reads a script once, from the beginning to the end. After the first error there are no more tokens.
 type parser struct {
-	lexer
-	ahead  []token
+	tokens []token // those to come; the last is the end of the text
+	cut    error   // why the text ends there; nil: it is read to its end
 	err    error
 	depth  int
 	locals []*variable // those in scope
@@ -21,30 +21,23 @@ func (p *parser) failf(format string, args ...any) { p.failAt(p.peek(0), format,
 
 func (p *parser) failAt(t token, format string, args ...any) {
 	if p.err == nil {
-		p.line = t.line
-		p.err = p.errorf(format, args...)
+		p.err = syntaxError(t.line, format, args...)
 	}
-	p.ahead, p.rest = nil, nil
+	p.tokens = p.tokens[len(p.tokens)-1:]
 }
 
 // peek is the token that many places ahead.
 func (p *parser) peek(places int) token {
-	for len(p.ahead) <= places {
-		t, err := p.next()
-		if err != nil && p.err == nil {
-			p.err = err
-		}
-		if p.err != nil {
-			p.rest, t = nil, token{line: p.line}
-		}
-		p.ahead = append(p.ahead, t)
+	last := len(p.tokens) - 1
+	if places >= last && p.err == nil {
+		p.err = p.cut
 	}
-	return p.ahead[places]
+	return p.tokens[min(places, last)]
 }
 
 func (p *parser) take() token {
 	t := p.peek(0)
-	p.ahead = p.ahead[1:]
+	p.tokens = p.tokens[min(1, len(p.tokens)-1):]
 	return t
 }
 

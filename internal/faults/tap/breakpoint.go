@@ -145,7 +145,7 @@ func (b *Breakpoints) take(server, client string, f *flight) []*Armed {
 			continue
 		}
 		if armed.seen++; armed.seen == armed.point.Nth {
-			armed.args = f.args
+			armed.args = f.note.args
 			taken = append(taken, armed)
 		}
 	}
@@ -157,7 +157,7 @@ func (b *Breakpoints) take(server, client string, f *flight) []*Armed {
 
 // counts says whether a breakpoint counts a request.
 func (b Breakpoint) counts(server, client string, f *flight) bool {
-	inTime := b.ID == 0 || b.ID == f.id || b.ID == Background && f.id == 0
+	inTime := b.ID == 0 || b.ID == f.note.id || b.ID == Background && f.note.id == 0
 	if b.Client != client || b.Server != "" && b.Server != server || !inTime {
 		return false
 	}

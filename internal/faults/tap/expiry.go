@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/locklab/locklab/history"
@@ -24,8 +25,10 @@ type Expiry struct {
 // holder of the turn.
 type expiries struct {
 	Expiry
+	server  *prober
 	put     map[string]bool // keys with such an expiry, unless a client has replaced it
 	watched map[string]int  // how many connections WATCH a key
+	noticed atomic.Bool     // clients are told what happens to keys, so the tap puts no more expiries on them
 }
 
 // covers says whether there is anything to do for a command.
@@ -39,8 +42,7 @@ func endsWatch(name string) bool {
 }
 
 // withdraw takes the tap's expiries off keys before a command that could see them.
-func (t *Tap) withdraw(f *flight) {
-	e := &t.expiries
+func (e *expiries) withdraw(f *flight) {
 	var put []string
 	for _, key := range f.own {
 		if e.put[key] && f.SeesExpiry() {
@@ -48,30 +50,29 @@ func (t *Tap) withdraw(f *flight) {
 			delete(e.put, key)
 		}
 	}
-	left, err := t.left(put)
+	left, err := e.left(put)
 	if err != nil {
 		return
 	}
 	for i, key := range put {
 		if left[i] >= e.Least {
-			t.ask("PERSIST", key)
+			e.ask("PERSIST", key)
 		}
 	}
 }
 
 // renew puts an expiry on those of the keys that have none.
-func (t *Tap) renew(keys []string) {
-	e := &t.expiries
-	if t.noticed.Load() {
+func (e *expiries) renew(keys []string) {
+	if e.noticed.Load() {
 		return
 	}
 	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return e.watched[key] > 0 })
-	left, err := t.left(keys)
+	left, err := e.left(keys)
 	if err != nil {
 		return // the server is gone
 	}
 	for i, key := range keys {
-		if left[i] == forever && t.ask("PEXPIRE", key, strconv.FormatInt(e.For.Milliseconds(), 10)) {
+		if left[i] == forever && e.ask("PEXPIRE", key, strconv.FormatInt(e.For.Milliseconds(), 10)) {
 			e.put[key] = true
 		}
 	}
@@ -80,12 +81,12 @@ func (t *Tap) renew(keys []string) {
 const forever = -1
 
 // left is how long each key has left; forever: it has no expiry.
-func (t *Tap) left(keys []string) ([]time.Duration, error) {
+func (e *expiries) left(keys []string) ([]time.Duration, error) {
 	left := make([]time.Duration, len(keys))
 	if len(keys) == 0 {
 		return left, nil
 	}
-	err := t.prober.use(t.cfg.Entry.DB, func(l *link) error {
+	err := e.server.use(e.server.entry.DB, func(l *link) error {
 		for _, key := range keys {
 			l.Send("PTTL", key)
 		}
@@ -105,10 +106,10 @@ func (t *Tap) left(keys []string) ([]time.Duration, error) {
 }
 
 // ask sends a command of the tap's own, and says whether it had an effect.
-func (t *Tap) ask(args ...string) bool {
+func (e *expiries) ask(args ...string) bool {
 	done := false
 	// Whoever uses the server next meets the same error.
-	_ = t.prober.use(t.cfg.Entry.DB, func(l *link) error {
+	_ = e.server.use(e.server.entry.DB, func(l *link) error {
 		answer, err := probe.Ask(l, args...)
 		done = err == nil && answer.Int() == 1
 		return err
@@ -117,9 +118,9 @@ func (t *Tap) ask(args ...string) bool {
 }
 
 // hide takes the tap's expiries out of what the server has answered.
-func (t *Tap) hide(keys []string, states []history.State) {
+func (e *expiries) hide(keys []string, states []history.State) {
 	for i, key := range keys {
-		if t.expiries.put[key] && states[i].TTL >= t.expiries.Least {
+		if e.put[key] && states[i].TTL >= e.Least {
 			states[i].TTL = 0
 		}
 	}
@@ -136,7 +137,7 @@ func (t *Tap) Adopt(keys []string) error {
 		return nil
 	}
 	return t.Exclusively(t.ctx, func() error {
-		t.renew(keys)
+		t.expiries.renew(keys)
 		return nil
 	})
 }
@@ -147,7 +148,7 @@ func (s *session) beforeExpiry(f *flight) {
 	if !e.covers(f) || !f.turn {
 		return
 	}
-	s.tap.withdraw(f)
+	e.withdraw(f)
 	if f.Name == "WATCH" {
 		for _, key := range f.own {
 			if !s.keep(len(key) + nameCost) {
@@ -169,7 +170,7 @@ func (s *session) afterExpiry(f *flight) {
 		keys = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(keys), s.unwatch()...))))
 	}
 	if f.Writes || f.SeesExpiry() || endsWatch(f.Name) {
-		s.tap.renew(keys)
+		s.tap.expiries.renew(keys)
 	}
 }
 
@@ -192,17 +193,17 @@ func (s *session) partExpiry() {
 		return
 	}
 	defer s.tap.leaveTurn()
-	s.tap.renew(s.unwatch())
+	s.tap.expiries.renew(s.unwatch())
 }
 
 // attend finds the lab's keys in a command that has arrived.
-func (t *Tap) attend(f *flight, args [][]byte) {
-	if t.expiries.For == 0 {
+func (e *expiries) attend(f *flight, args [][]byte) {
+	if e.For == 0 {
 		return
 	}
-	f.own = f.OwnKeys(args, t.expiries.Own)
+	f.own = f.OwnKeys(args, e.Own)
 	if notices(f.Traits, args) {
-		t.noticed.Store(true)
+		e.noticed.Store(true)
 	}
 }
 

@@ -21,19 +21,37 @@ type flight struct {
 	selects int      // the database that SELECT asks for
 	db      int      // the database in which its keys are
 
-	args        []string // for the record; nil if it is not recorded
-	op          history.Op
-	id          int64
+	note        note
 	breakpoints []*Armed
 	raw         []byte // kept only if it will be sent again
 	again       bool   // this is the duplicate
-
-	turn   bool // it has the turn
-	late   bool
-	sent   time.Duration
-	asked  time.Duration // when the first state probe was sent
-	before []history.State
+	turn        bool   // it has the turn
 }
+
+// note is what the history will have of a command.
+type note struct {
+	args   []string // nil: the command is not recorded
+	op     history.Op
+	id     int64
+	late   bool // its operation had ended when it was sent
+	sent   time.Duration
+	asked  time.Duration   // when the first state probe was sent
+	before []history.State // nil: the server was not asked, or did not answer
+}
+
+// event is the command in the history. c has what came of it.
+func (n *note) event(client, lock string, at time.Duration, c history.Command) history.Event {
+	var detail struct { // one allocation: there are many
+		history.Detail
+		command history.Command
+	}
+	c.Args, c.Sent, c.Late = n.args, n.sent, n.late
+	detail.command, detail.Command = c, &detail.command
+	return history.Event{Kind: history.KindCommand, At: at, Client: client, Lock: lock, Op: n.op, ID: n.id, Detail: &detail.Detail}
+}
+
+// isLate says whether the operation of the command is over, by the one that its client is in now.
+func (n *note) isLate(now int64) bool { return n.id != 0 && now != n.id }
 
 // describe begins the flight of a command that has arrived; unseen: it names a script that the tap has not seen. The error says that the tap would have
 // to keep too much for it.
@@ -54,14 +72,14 @@ func (s *session) describe(f *flight, request resp.Request, unseen bool) error {
 		s.tap.seePing(request.Args[1])
 	default:
 		f.keys = f.WatchedKeys(request.Args, s.tap.cfg.Watch)
-		s.tap.attend(f, request.Args)
+		s.tap.expiries.attend(f, request.Args)
 	}
 	if f.queued {
 		f.Blocks = false
 	}
 	if len(f.keys) > 0 {
-		f.args = commands.ClipArguments(request.Args)
-		f.op, f.id = s.tap.cfg.Current(s.client)
+		f.note.args = commands.ClipArguments(request.Args)
+		f.note.op, f.note.id = s.tap.cfg.Current(s.client)
 		if !unseen { // the EVAL that follows counts
 			f.breakpoints = s.tap.take(s.client, f, request.Args)
 		}
@@ -83,16 +101,11 @@ func (s *session) expects(f *flight, args [][]byte) int {
 }
 
 // recorded says whether the command belongs in the history.
-func (f *flight) recorded() bool { return f.args != nil }
+func (f *flight) recorded() bool { return f.note.args != nil }
 
 // meets says whether a breakpoint with the action applies to the command.
 func (f *flight) meets(action faults.Action) bool {
 	return slices.ContainsFunc(f.breakpoints, func(t *Armed) bool { return t.point.Action == action })
-}
-
-// ends says whether the connection ends with the reply that a breakpoint drops.
-func (f *flight) ends() bool {
-	return slices.ContainsFunc(f.breakpoints, func(t *Armed) bool { return t.point.Ends })
 }
 
 // prepare probes the keys and takes the times, right before the command is sent. The flight has the turn unless it needs none.
@@ -103,57 +116,47 @@ func (s *session) prepare(f *flight) {
 	}
 	t := s.tap
 	_, now := t.cfg.Current(s.client)
-	f.late = f.id != 0 && now != f.id
-	f.before = nil
+	n := &f.note
+	n.late, n.before = n.isLate(now), nil
 	if t.cfg.StateProbes && !s.named().astray && f.turn && !f.queued && !f.silent {
-		f.asked = t.cfg.Since()
+		n.asked = t.cfg.Since()
 		// If the server does not answer, the command is recorded without states.
-		f.before, _ = t.prober.states(f.db, f.keys)
-		t.hide(f.keys, f.before)
+		n.before, _ = t.prober.states(f.db, f.keys)
+		t.expiries.hide(f.keys, n.before)
 	}
-	f.sent = t.cfg.Since()
+	n.sent = t.cfg.Since()
 }
 
 // record probes the keys again and writes the command into the history, with the turn and before the client has the reply.
 func (s *session) record(f *flight, reply *resp.Reply) {
 	t := s.tap
-	var note struct { // one allocation: there are many
-		history.Detail
-		command history.Command
-	}
-	note.Command = &note.command
-	note.command = history.Command{
+	event := f.note.event(s.client, f.keys[0], t.cfg.Since(), history.Command{
 		Server:       s.named().server,
 		Conn:         s.number,
-		Args:         f.args,
-		Sent:         f.sent,
-		Late:         f.late,
 		Again:        f.again,
 		ReplyDropped: f.again || f.meets(faults.ActDropReply) || s.out.isMuted(),
-	}
-	event := history.Event{
-		Kind: history.KindCommand, At: t.cfg.Since(), Client: s.client, Lock: f.keys[0], Op: f.op, ID: f.id, Detail: &note.Detail,
-	}
+	})
 	if reply != nil {
-		note.command.Reply = oneLine(*reply, t.cfg.Limits)
-		note.command.Changes, note.command.Asked = s.changes(f)
+		c := event.Detail.Command
+		c.Reply = oneLine(*reply, t.cfg.Limits)
+		c.Changes, c.Asked = s.changes(f)
 	}
 	t.cfg.Record(event)
 }
 
 func (s *session) changes(f *flight) ([]history.Change, time.Duration) {
-	if f.before == nil {
+	if f.note.before == nil {
 		return nil, 0
 	}
 	after, err := s.tap.prober.states(f.db, f.keys)
 	if err != nil {
 		return nil, 0
 	}
-	s.tap.hide(f.keys, after)
-	asked := s.tap.cfg.Since() - f.asked
+	s.tap.expiries.hide(f.keys, after)
+	asked := s.tap.cfg.Since() - f.note.asked
 	changes := make([]history.Change, len(f.keys))
 	for i, key := range f.keys {
-		changes[i] = history.Change{Key: key, Before: f.before[i], After: after[i]}
+		changes[i] = history.Change{Key: key, Before: f.note.before[i], After: after[i]}
 	}
 	return changes, asked
 }

@@ -17,8 +17,8 @@ func (k *keeper) describe(request jute.Request) *flight {
 	if f.keys = t.nodes.keys(request); len(f.keys) == 0 {
 		return f
 	}
-	f.args = describeRequest(request)
-	f.op, f.id = t.cfg.Current(k.client)
+	f.note.args = describeRequest(request)
+	f.note.op, f.note.id = t.cfg.Current(k.client)
 	if request.Op != jute.OpClose { // the client ends: no breakpoint of a script means that
 		f.breakpoints = t.cfg.Breakpoints.take(t.cfg.Server, k.client, f)
 	}
@@ -69,10 +69,9 @@ func (k *keeper) exchange(f *flight, request jute.Request, frame []byte) (reply 
 		t.watchdog.begin(k.client, f.Name)
 		defer t.watchdog.end()
 		_, now := t.cfg.Current(k.client)
-		f.late = f.id != 0 && now != f.id
-		f.asked = t.cfg.Since()
+		f.note.late, f.note.asked = f.note.isLate(now), t.cfg.Since()
 		t.nodes.lookBefore(f)
-		f.sent = t.cfg.Since()
+		f.note.sent = t.cfg.Since()
 	}
 	k.mu.Lock()
 	k.flies, k.flying = true, request.Xid
@@ -98,17 +97,12 @@ func (k *keeper) exchange(f *flight, request jute.Request, frame []byte) (reply 
 func (k *keeper) record(f *flight, request jute.Request, frame []byte) {
 	t := k.tap
 	result := resultOf(request, frame)
-	changes := t.nodes.lookAfter(f, request, result, node{client: k.client, op: f.op, id: f.id, conn: k.number, session: k.sessionID()})
-	c := &history.Command{
-		Server: t.cfg.Server, Conn: k.number, Args: f.args, Reply: result.text, Sent: f.sent, Late: f.late,
-		ReplyDropped: f.meets(faults.ActDropReply) || k.out.isMuted(),
-	}
+	changes := t.nodes.lookAfter(f, request, result, node{client: k.client, op: f.note.op, id: f.note.id, conn: k.number, session: k.sessionID()})
+	c := history.Command{Server: t.cfg.Server, Conn: k.number, Reply: result.text, ReplyDropped: f.meets(faults.ActDropReply) || k.out.isMuted()}
 	if changes != nil {
-		c.Changes, c.Asked = changes, t.cfg.Since()-f.asked
+		c.Changes, c.Asked = changes, t.cfg.Since()-f.note.asked
 	}
-	t.cfg.Record(history.Event{
-		Kind: history.KindCommand, At: t.cfg.Since(), Client: k.client, Lock: f.keys[0], Op: f.op, ID: f.id, Detail: &history.Detail{Command: c},
-	})
+	t.cfg.Record(f.note.event(k.client, f.keys[0], t.cfg.Since(), c))
 	t.nodes.settle(f.keys)
 }
 
@@ -162,13 +156,7 @@ func (k *keeper) deliver(f *flight, reply []byte) bool {
 	for _, armed := range f.breakpoints {
 		armed.deliver()
 	}
-	if f.meets(faults.ActDropReply) {
-		k.out.mute()
-		if f.ends() {
-			k.down.Close()
-		}
-		f.reach(faults.ActDropReply)
-	}
+	f.dropReply(k.out, k.down)
 	for _, armed := range f.breakpoints {
 		if armed.point.Action == faults.ActHoldReply && !k.hold(armed) {
 			return false

@@ -240,14 +240,14 @@ func (n *nodes) record(entry, key, name string, whose node, id int64, before, af
 
 // lookBefore brings the locks that a request is about up to what the server has, before the request is sent.
 func (n *nodes) lookBefore(f *flight) {
-	f.before = nil
+	f.note.before = nil
 	for _, key := range f.keys {
 		if n.look(key) != nil {
 			return // without states, as during a restart
 		}
 	}
 	for _, key := range f.keys {
-		f.before = append(f.before, n.lock(key).state())
+		f.note.before = append(f.note.before, n.lock(key).state())
 	}
 }
 
@@ -258,20 +258,20 @@ func (n *nodes) lookAfter(f *flight, request jute.Request, r result, mine node) 
 		l := n.lock(key)
 		names, err := n.prober.children(key)
 		if err != nil {
-			f.before = nil
+			f.note.before = nil
 		}
 		// A session may have ended since the look before, and the client was told so. A server that lags does not list what is new.
-		if r.listed && request.Path == key && f.before != nil {
+		if r.listed && request.Path == key && f.note.before != nil {
 			l.expire(n, key, slices.Concat(r.names, names))
 			n.settle([]string{key})
-			f.before[i] = l.state()
+			f.note.before[i] = l.state()
 		}
 		l.apply(request, r, names, mine)
 		if request.Watch && request.Path != key && mine.op == history.OpAcquire {
 			l.adopt(mine, path.Base(request.Path))
 		}
-		if f.before != nil && n.tap.cfg.StateProbes {
-			changes = append(changes, history.Change{Key: key, Before: f.before[i], After: l.state()})
+		if f.note.before != nil && n.tap.cfg.StateProbes {
+			changes = append(changes, history.Change{Key: key, Before: f.note.before[i], After: l.state()})
 		}
 	}
 	return changes

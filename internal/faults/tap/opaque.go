@@ -111,7 +111,7 @@ func (r *relay) take() []*Armed {
 	if op == history.OpNone {
 		return nil
 	}
-	f := &flight{Traits: unread(op), op: op, id: id, args: []string{"request of " + op.String()}}
+	f := &flight{Traits: unread(op), note: note{op: op, id: id, args: []string{"request of " + op.String()}}}
 	return points.take(r.tap.cfg.Server, r.client, f)
 }
 

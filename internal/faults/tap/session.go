@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 
 	"github.com/locklab/locklab/faults"
@@ -314,13 +315,7 @@ func (s *session) deliver(f *flight, reply *resp.Reply) bool {
 		}
 		armed.deliver()
 	}
-	if f.meets(faults.ActDropReply) {
-		s.out.mute()
-		if f.ends() {
-			s.down.Close()
-		}
-		f.reach(faults.ActDropReply)
-	}
+	f.dropReply(s.out, s.down)
 	for _, armed := range f.breakpoints {
 		if armed.point.Action == faults.ActHoldReply && !s.hold(armed, s.tap.untilBroken()) {
 			return false
@@ -356,6 +351,18 @@ func (s *session) deliverKept() {
 	s.out.deliver(s.kept)
 	s.account.Give(len(s.kept))
 	s.kept = nil
+}
+
+// dropReply loses the reply, and what follows it on the connection, if a breakpoint says so.
+func (f *flight) dropReply(out *outbox, down net.Conn) {
+	if !f.meets(faults.ActDropReply) {
+		return
+	}
+	out.mute()
+	if slices.ContainsFunc(f.breakpoints, func(t *Armed) bool { return t.point.Ends }) {
+		down.Close()
+	}
+	f.reach(faults.ActDropReply)
 }
 
 // reach marks all breakpoints with the action as reached.

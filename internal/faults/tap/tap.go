@@ -115,10 +115,9 @@ type Tap struct {
 
 	turns    *turns
 	watchdog watchdog
-	prober   prober      // belongs to the holder of the turn
-	nodes    *nodes      // of a ZooKeeper; nil: the server is a Redis
-	expiries expiries    // belongs to the holder of the turn
-	noticed  atomic.Bool // clients are told what happens to keys, so the tap puts no more expiries on them
+	prober   prober   // belongs to the holder of the turn
+	nodes    *nodes   // of a ZooKeeper; nil: the server is a Redis
+	expiries expiries // belongs to the holder of the turn
 	conns    connections
 
 	mu        sync.Mutex
@@ -160,7 +159,6 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	t := &Tap{
 		cfg:       cfg,
 		commands:  commands.NewTable(),
-		expiries:  expiries{Expiry: cfg.Expiry, put: map[string]bool{}, watched: map[string]int{}},
 		turns:     newTurns(),
 		listeners: map[string]net.Listener{},
 		canaries:  map[string]chan struct{}{},
@@ -172,6 +170,7 @@ func New(ctx context.Context, cfg Config) (*Tap, error) {
 	own := cfg.Limits
 	own.Held = nil // what the lab keeps for clients must not keep it from asking
 	t.prober = prober{life: t.ctx, addr: cfg.Upstream, entry: cfg.Entry, limits: own, asking: cfg.Asking, links: map[int]*link{}}
+	t.expiries = expiries{Expiry: cfg.Expiry, server: &t.prober, put: map[string]bool{}, watched: map[string]int{}}
 	check := t.prober.check
 	if len(cfg.Locks) > 0 {
 		t.nodes = newNodes(t)
@@ -289,7 +288,7 @@ func (t *Tap) State(ctx context.Context, key string) (state history.State, err e
 			return err
 		}
 		states, err := t.prober.states(t.cfg.Entry.DB, []string{key})
-		t.hide([]string{key}, states)
+		t.expiries.hide([]string{key}, states)
 		state = states[0]
 		return err
 	})

@@ -62,7 +62,7 @@ func (s *traceWriter) layout() {
 	for _, r := range s.rows {
 		s.time = max(s.time, len(traceTime(r.at)))
 		for _, state := range r.after.Keys {
-			s.server = max(s.server, utf8.RuneCountInString(keyText(s.t, state)))
+			s.server = max(s.server, utf8.RuneCountInString(KeyText(s.t, state)))
 		}
 	}
 	s.margin = len("123  ") + s.time + 2
@@ -173,7 +173,7 @@ func (s *traceWriter) plain(head string, r traceRow) {
 	}
 	var words []string
 	for k, state := range r.after.Keys {
-		words = append(words, fmt.Sprintf("S%d %s", k+1, keyText(s.t, state)))
+		words = append(words, fmt.Sprintf("S%d %s", k+1, KeyText(s.t, state)))
 	}
 	text := strings.Join(words, " | ")
 	if holders := s.holders(r); holders != "" {
@@ -198,7 +198,7 @@ func (s *traceWriter) holders(r traceRow) string {
 func (s *traceWriter) states(r traceRow) [][]string {
 	var out [][]string
 	for k, state := range r.after.Keys {
-		lines := format.Fit(keyText(s.t, state), s.server)
+		lines := format.Fit(KeyText(s.t, state), s.server)
 		if r.fault && r.client < 0 && k == r.server {
 			lines = append(format.Fit(r.text, s.server), lines...)
 		}

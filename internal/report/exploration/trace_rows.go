@@ -26,16 +26,7 @@ type traceRow struct {
 func everyStep(t *trace.Trace) []traceRow {
 	var rows []traceRow
 	for i, s := range t.Steps {
-		r := newTraceRow(t, i, s)
-		switch s.Kind {
-		case trace.Call:
-			r.text = "calls " + s.Op.String()
-		case trace.Reply:
-			r.text = "reads " + replyText(t, s.Reply)
-		case trace.Wake:
-			r.text = "wakes up"
-		}
-		rows = append(rows, r)
+		rows = append(rows, newTraceRow(t, i, s))
 	}
 	return rows
 }

@@ -17,8 +17,10 @@ import (
 // StepText is a step in one line, without its time and its client.
 func StepText(t *trace.Trace, s trace.Step) string {
 	switch s.Kind {
+	case trace.Call:
+		return "calls " + s.Op.String()
 	case trace.Serve, trace.Arrive:
-		text := requestText(t, s.Request) + " → " + replyText(t, s.Reply)
+		text := RequestText(t, s.Request) + " → " + replyText(t, s.Reply)
 		if t.Servers > 1 && s.Server >= 0 {
 			text = fmt.Sprintf("S%d: %s", s.Server+1, text)
 		}
@@ -29,6 +31,10 @@ func StepText(t *trace.Trace, s trace.Step) string {
 			return "beside: " + text
 		}
 		return text
+	case trace.Reply:
+		return "reads " + replyText(t, s.Reply)
+	case trace.Wake:
+		return "wakes up"
 	case trace.Return:
 		return s.Op.String() + " " + answerText(s)
 	case trace.Expire:
@@ -37,7 +43,7 @@ func StepText(t *trace.Trace, s trace.Step) string {
 		if s.Request == nil {
 			return "its connection has broken: no reply"
 		}
-		return "its connection has broken: " + requestText(t, s.Request) + " is lost"
+		return "its connection has broken: " + RequestText(t, s.Request) + " is lost"
 	case trace.Time:
 		return spanText(s.Passed) + " pass"
 	case trace.Heal:
@@ -45,15 +51,15 @@ func StepText(t *trace.Trace, s trace.Step) string {
 	case trace.Notice:
 		return s.Text
 	case trace.Fault:
-		return "⚡ " + string(s.Fault) + format.After(": ", requestText(t, s.Request)) + faultExtent(t, s)
+		return "⚡ " + string(s.Fault) + format.After(": ", RequestText(t, s.Request)) + faultExtent(t, s)
 	}
-	return ""
+	return string(s.Kind)
 }
 
 // faultExtent says how much a fail-over has lost, if more than the last write, and by how much a wrong clock is wrong.
 func faultExtent(t *trace.Trace, s trace.Step) string {
 	switch {
-	case s.Fault == faults.FailOver && s.Lost > 1:
+	case s.Lost > 1:
 		return fmt.Sprintf(", %d writes lost", s.Lost)
 	case t.Rate(s.Fault) != 1:
 		return fmt.Sprintf(" at rate %v", t.Rate(s.Fault))
@@ -77,8 +83,8 @@ func answerText(s trace.Step) string {
 	return text
 }
 
-// requestText is a request in short: of a script, that it is one.
-func requestText(t *trace.Trace, request [][]string) string {
+// RequestText is a request in short: of a script, that it is one.
+func RequestText(t *trace.Trace, request [][]string) string {
 	var words []string
 	for _, command := range request {
 		command = slices.Clone(command)
@@ -108,8 +114,8 @@ func spanText(d time.Duration) string {
 // traceTime is a moment as the checker writes it.
 func traceTime(at time.Duration) string { return fmt.Sprintf("%.3fs", at.Seconds()) }
 
-// keyText is what a server has under the lock's key.
-func keyText(t *trace.Trace, s history.State) string {
+// KeyText is what a server has under the lock's key.
+func KeyText(t *trace.Trace, s history.State) string {
 	switch {
 	case !s.Exists():
 		return "-"
@@ -144,7 +150,7 @@ func enough(t *trace.Trace) string {
 // readable makes what a lock stores easier to read: without quotes, and with moments by the trace's own clock.
 func readable(t *trace.Trace, text string) string {
 	text = strings.NewReplacer(`\"`, "", `"`, "", ",", " ", "{", "", "}", "").Replace(text)
-	return moments().ReplaceAllStringFunc(text, func(digits string) string {
+	return moments.ReplaceAllStringFunc(text, func(digits string) string {
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil {
 			return digits
@@ -162,4 +168,4 @@ func readable(t *trace.Trace, text string) string {
 }
 
 // moments finds what may be a time in seconds or milliseconds.
-func moments() *regexp.Regexp { return regexp.MustCompile(`\b\d{10}(\d{3})?\b`) }
+var moments = regexp.MustCompile(`\b\d{10}(\d{3})?\b`)

@@ -16,11 +16,14 @@ func WithSeed(args []string, seed int64) []string {
 }
 
 // WithoutOut leaves out where the results went: no run writes over those of another.
-func WithoutOut(args []string) []string {
+func WithoutOut(args []string) []string { return Without(args, "--out") }
+
+// Without leaves out a flag and its value.
+func Without(args []string, flag string) []string {
 	var out []string
 	for i, arg := range args {
-		value := i > 0 && args[i-1] == "--out"
-		if !value && arg != "--out" && !strings.HasPrefix(arg, "--out=") {
+		value := i > 0 && args[i-1] == flag
+		if !value && arg != flag && !strings.HasPrefix(arg, flag+"=") {
 			out = append(out, arg)
 		}
 	}

@@ -134,19 +134,18 @@ func (t *Trace) Rate(kind faults.Kind) float64 {
 // Meaning is what a fault does in the model, in one line: skew is that of a wrong clock, and lost is how many writes a fail-over loses.
 func Meaning(kind faults.Kind, skew, lease time.Duration, lost int) string {
 	text := kind.Of().Meaning
-	switch kind {
-	case faults.ClockAhead, faults.ClockBehind, faults.StepAhead, faults.StepBack:
+	switch recorded := kind.Of().Recorded; {
+	case recorded == faults.Skew:
 		text += " by " + InLeases(skew, lease)
-	case faults.ClockJump:
+	case kind == faults.ClockJump:
 		text += " forward by " + InLeases(2*lease, lease)
-	case faults.ClockBack:
+	case recorded == faults.ClockJump:
 		text += " by " + InLeases(2*lease, lease)
-	case faults.Partition:
+	case kind == faults.Partition: // the only one that the model has
 		text = "a client is cut off from its ZooKeeper, and goes on"
-	case faults.FailOver:
-		if lost > 1 {
-			text += fmt.Sprintf(" (%d writes)", lost)
-		}
+	}
+	if lost > 1 {
+		text += fmt.Sprintf(" (%d writes)", lost)
 	}
 	return text
 }

@@ -26,27 +26,21 @@ func MS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 func Duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
 // DecodeMessage reads one line that a client wrote, with or without its line end.
-func DecodeMessage(line []byte) (Message, error) {
-	var m Message
-	if err := decodeObject(line, &m); err != nil {
-		return Message{}, err
-	}
-	if err := m.check(); err != nil {
-		return Message{}, err
-	}
-	return m, nil
-}
+func DecodeMessage(line []byte) (Message, error) { return decode[Message](line) }
 
 // DecodeRequest reads one line that the lab wrote. An unknown verb is no error: the client answers that it is unsupported.
-func DecodeRequest(line []byte) (Request, error) {
-	var r Request
-	if err := decodeObject(line, &r); err != nil {
-		return Request{}, err
+func DecodeRequest(line []byte) (Request, error) { return decode[Request](line) }
+
+func decode[T interface{ check() error }](line []byte) (T, error) {
+	var v, none T
+	err := decodeObject(line, &v)
+	if err == nil {
+		err = v.check()
 	}
-	if err := r.check(); err != nil {
-		return Request{}, err
+	if err != nil {
+		return none, err
 	}
-	return r, nil
+	return v, nil
 }
 
 func decodeObject(line []byte, into any) error {

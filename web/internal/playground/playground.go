@@ -15,6 +15,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/reasons"
 	"github.com/locklab/locklab/internal/report/web/encode"
+	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/story"
@@ -172,7 +173,7 @@ func newCatalogue() catalogue {
 	}
 	why := reasons.Why("faults")
 	for _, kind := range search.Faults() {
-		all.Faults = append(all.Faults, faultCard{kind, meaning(kind), why[string(kind)]})
+		all.Faults = append(all.Faults, faultCard{kind, points.Meaning(string(kind)), why[string(kind)]})
 	}
 	scripts, err := scenarios.Builtin()
 	if err != nil { // they are embedded, and a test reads them

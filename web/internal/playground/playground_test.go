@@ -213,10 +213,10 @@ func TestStepsSayWhatTheyLeadTo(t *testing.T) {
 		label, leads string
 	}{
 		{nil, "C1: calls acquire", "it asks SET k locked NX PX 1200 next"},
-		{[]string{"call.0.0"}, "C1: SET k locked NX PX 1200", "answered OK; redis has locked for 1.2s"},
-		{[]string{"call.0.0", "serve.0.0"}, "C1: gets the reply OK", "acquire returns ok; C1 believes that it holds the lock"},
-		{[]string{"call.0.0", "serve.0.0"}, "C1: its reply is lost", "acquire returns unknown"},
-		{[]string{"call.0.0", "serve.0.0", "reply.0.0"}, "C1 is paused for 1.201s", "the lease on redis ends"},
+		{[]string{"call.0.0"}, "C1: SET k locked NX PX 1200 → OK", "redis: locked, 1.2s"},
+		{[]string{"call.0.0", "serve.0.0"}, "C1: reads OK", "acquire ok; C1 believes that it holds the lock"},
+		{[]string{"call.0.0", "serve.0.0"}, "C1: ⚡ reply-lost", "a request is carried out, and its reply is lost; acquire unknown"},
+		{[]string{"call.0.0", "serve.0.0", "reply.0.0"}, "C1: ⚡ pause, 1.201s pass", "a client's process is stopped (SIGSTOP) while time passes; the lock on redis is gone"},
 	} {
 		at := ask[answered](t, l, playground.Question{Do: "walk", Setup: setup, Choices: test.made})
 		var found []string

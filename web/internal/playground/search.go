@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/internal/sim/search"
 )
@@ -71,9 +72,9 @@ func (l *Lab) Search(ctx context.Context, s Setup) (*Found, error) {
 
 // within are the bounds of a search in words.
 func within(c search.Config) string {
-	words := []string{counted(c.Clients, "client"), counted(c.Rounds, "round")}
+	words := []string{format.Plural(c.Clients, "client", "clients"), format.Plural(c.Rounds, "round", "rounds")}
 	if n := c.ServerCount(); n > 1 {
-		words = append(words, counted(n, "server"))
+		words = append(words, format.Plural(n, "server", "servers"))
 		if c.Reduced {
 			words = append(words, fmt.Sprintf("instead of the %d that its card names", c.Lock.Servers))
 		}
@@ -93,14 +94,7 @@ func strike(c search.Config) string {
 	case len(kinds) == 0 || c.MostFaults == 0:
 		return "no fault"
 	case len(kinds) == len(search.FaultsOf(c.Lock)):
-		return fmt.Sprintf("up to %s of any kind", counted(c.MostFaults, "fault"))
+		return fmt.Sprintf("up to %s of any kind", format.Plural(c.MostFaults, "fault", "faults"))
 	}
-	return fmt.Sprintf("up to %s of %s", counted(c.MostFaults, "fault"), strings.Join(kinds, ", "))
-}
-
-func counted(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return fmt.Sprintf("up to %s of %s", format.Plural(c.MostFaults, "fault", "faults"), strings.Join(kinds, ", "))
 }

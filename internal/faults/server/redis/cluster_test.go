@@ -3,26 +3,14 @@ package redis
 import (
 	"testing"
 
-	"github.com/locklab/locklab/internal/faults/server/servertest"
-
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/internal/faults/network"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
 )
 
-func startCluster(t *testing.T) *Cluster {
-	t.Helper()
-	needs.Found(t, "redis", Find)
-	links, err := network.Open(servertest.Bounded(t), "")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, links.Close()) })
-	c, err := StartCluster(servertest.Bounded(t), servertest.StartGuard(t), links, Options{Log: t.TempDir() + "/redis.log"})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	return c
-}
+func startCluster(t *testing.T) *Cluster { return startLinked(t, StartCluster) }
 
 // TestEpochsOfACluster: no two primaries have one epoch, of which one would take a higher one at any time, and with it slots that it lost.
 func TestEpochsOfACluster(t *testing.T) {

@@ -1,29 +1,33 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
 	"testing"
 	"time"
 
-	"github.com/locklab/locklab/internal/faults/server"
-	"github.com/locklab/locklab/internal/faults/server/servertest"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/internal/faults/network"
+	"github.com/locklab/locklab/internal/faults/process"
+	"github.com/locklab/locklab/internal/faults/server"
+	"github.com/locklab/locklab/internal/faults/server/servertest"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/redisclient"
 )
 
-func startReplicated(t *testing.T) *Replicated {
+func startReplicated(t *testing.T) *Replicated { return startLinked(t, StartReplicated) }
+
+// startLinked starts a server whose processes have links.
+func startLinked[S server.Server](t *testing.T, start func(context.Context, *process.Guard, *network.Network, Options) (S, error)) S {
 	t.Helper()
 	needs.Found(t, "redis", Find)
 	links, err := network.Open(servertest.Bounded(t), "")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, links.Close()) })
-	s, err := StartReplicated(servertest.Bounded(t), servertest.StartGuard(t), links, Options{Log: t.TempDir() + "/redis.log"})
+	s, err := start(servertest.Bounded(t), servertest.StartGuard(t), links, Options{Log: t.TempDir() + "/redis.log"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
