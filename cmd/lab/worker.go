@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/worker"
 )
@@ -12,7 +13,7 @@ func newWorker() *cobra.Command {
 	return &cobra.Command{
 		Use:   "worker",
 		Short: "Run as a client process that speaks docs/protocol.md",
-		Args:  noArgs,
+		Args:  cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return worker.Main(cmd.Context(), impls.Every())
 		},
