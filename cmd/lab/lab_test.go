@@ -58,7 +58,7 @@ func TestShards(t *testing.T) {
 	names := func(shard option.Shard) []string {
 		part, err := shard.Parse()
 		require.NoError(t, err)
-		return cli.Names(part.Cases(cases), func(c lab.Case) string {
+		return cli.Each(part.Cases(cases), func(c lab.Case) string {
 			return fmt.Sprintf("%s/%s/%d", c.Subject.Name, c.Script.Name, c.Round)
 		})
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/explain"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/worker"
 )
 
 // The groups of commands in the help.
@@ -77,10 +78,7 @@ Exit codes:
 
 // exitCodesHelp lists the exit codes for the help.
 func exitCodesHelp() string {
-	var lines []string
-	for _, code := range explain.ExitCodes() {
-		lines = append(lines, fmt.Sprintf("%5s  %s", code[0], code[1]))
-	}
+	lines := cli.Each(explain.ExitCodes(), func(code [2]string) string { return fmt.Sprintf("%5s  %s", code[0], code[1]) })
 	return strings.Join(lines, "\n")
 }
 
@@ -113,5 +111,17 @@ func strict(root *cobra.Command) {
 				shell.Long = strings.Replace(shell.Long, "you can install it via your OS's package manager", "you can install it\nvia your OS's package manager", 1)
 			}
 		}
+	}
+}
+
+// newWorker is the client process of the lab's own locks.
+func newWorker() *cobra.Command {
+	return &cobra.Command{
+		Use:   "worker",
+		Short: "Run as a client process that speaks docs/protocol.md",
+		Args:  cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return worker.Main(cmd.Context(), impls.Every())
+		},
 	}
 }

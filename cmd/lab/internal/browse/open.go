@@ -34,12 +34,7 @@ only prints the path.`,
 		Example: `  lab open
   lab open runs/latest
   lab open --no-open`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return cli.Usagef("open takes one run, not %d; lab serve shows several", len(args))
-			}
-			return nil
-		},
+		Args:              cli.Args(0, 1, "open takes one run, not %d; lab serve shows several"),
 		ValidArgsFunction: naming.CompleteRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			find := func() (string, error) { return newestPage(runs) }

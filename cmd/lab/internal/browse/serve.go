@@ -6,7 +6,6 @@ package browse
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report"
-	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/report/web"
 	"github.com/locklab/locklab/internal/serve"
 	"github.com/locklab/locklab/scenarios"
@@ -66,10 +64,13 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if f.port < 0 || f.port > 1<<16-1 {
 		return cli.Usagef("--port must be from 0 to 65535, not %d", f.port)
 	}
-	for _, run := range args {
-		if _, err := saved.Read(run); err != nil {
+	var named []string
+	for _, path := range args {
+		saved, err := saved.Read(path)
+		if err != nil {
 			return err
 		}
+		named = append(named, saved.Dir)
 	}
 	if err := f.where.Settle(cmd); err != nil {
 		return err
@@ -87,14 +88,11 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	config := serve.Config{Dir: f.results.Runs, Named: runDirs(args), Lengths: []string{"10s", "30s", "1m", "5m"}, Plan: f.plan}
-	for _, script := range builtin {
-		config.Scenarios = append(config.Scenarios, web.Choice{Name: script.Name, Title: script.Title})
-	}
-	for _, spec := range impls.Every() {
-		config.Locks = append(config.Locks, web.Choice{Name: spec.Name, Title: spec.Idea})
-	}
-	server, err := serve.Listen(config, f.port)
+	server, err := serve.Listen(serve.Config{
+		Dir: f.results.Runs, Named: named, Lengths: []string{"10s", "30s", "1m", "5m"}, Plan: f.plan,
+		Scenarios: cli.Each(builtin, func(script *scenarios.Script) web.Choice { return web.Choice{Name: script.Name, Title: script.Title} }),
+		Locks:     cli.Each(impls.Every(), func(spec impls.Spec) web.Choice { return web.Choice{Name: spec.Name, Title: spec.Idea} }),
+	}, f.port)
 	if err != nil {
 		return cli.Usagef("--port: the lab cannot listen at 127.0.0.1:%d: %v", f.port, option.NetCause(err))
 	}
@@ -103,18 +101,6 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), "Ctrl-C ends it, and what it runs.")
 	return server.Serve(cmd.Context())
-}
-
-// runDirs are the directories of runs, of which a user may name the file within.
-func runDirs(args []string) []string {
-	var dirs []string
-	for _, arg := range args {
-		if filepath.Base(arg) == rundir.RunFile {
-			arg = filepath.Dir(arg)
-		}
-		dirs = append(dirs, arg)
-	}
-	return dirs
 }
 
 // plan turns what was ordered into what lab run or lab storm would do.

@@ -85,3 +85,27 @@ func writeCommands(w io.Writer, width int, cmd *cobra.Command) error {
 	}
 	return nil
 }
+
+// CompleteFlag registers the completion of a flag that the command has.
+func CompleteFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // only for a flag that does not exist
+	}
+}
+
+// Completions completes entries that have a name and an idea.
+func Completions[T any](all []T, describe func(T) (name, idea string)) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return Described(all, describe), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// Described are entries as completions.
+func Described[T any](all []T, describe func(T) (name, idea string)) []cobra.Completion {
+	return Each(all, func(entry T) cobra.Completion { return cobra.CompletionWithDesc(describe(entry)) })
+}
+
+// Fixed completes one of some words.
+func Fixed(words ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+}

@@ -103,6 +103,18 @@ func fitColumns(rows [][]string, width int) []int {
 	}
 }
 
+// Objects are the rows of a table for programs, by its heads.
+func Objects(heads []string, rows [][]string) []map[string]string {
+	objects := make([]map[string]string, len(rows))
+	for i, row := range rows {
+		objects[i] = map[string]string{}
+		for k, head := range heads {
+			objects[i][head] = row[k]
+		}
+	}
+	return objects
+}
+
 // Hang writes a text behind a head, and what does not fit beside it on further lines behind below.
 func Hang(head, below, text string, width int) string {
 	lines := WrapWords(text, width-max(utf8.RuneCountInString(head), utf8.RuneCountInString(below)))

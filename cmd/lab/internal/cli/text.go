@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -20,16 +21,15 @@ func Enumerate(names []string, last string) string {
 
 // List joins names for a sentence.
 func List[T ~string](names []T) string {
-	return strings.Join(Names(names, func(name T) string { return string(name) }), ", ")
+	return strings.Join(Each(names, func(name T) string { return string(name) }), ", ")
 }
 
-// Names are those of entries.
-func Names[T any](all []T, name func(T) string) []string {
-	var names []string
+// Each is what of says of each entry.
+func Each[T, U any](all []T, of func(T) U) (out []U) {
 	for _, entry := range all {
-		names = append(names, name(entry))
+		out = append(out, of(entry))
 	}
-	return names
+	return out
 }
 
 // Count is a number of things: "1 step", "2 steps".
@@ -83,4 +83,17 @@ func FoldCommand(command string, room int) string {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// WriteJSON writes a value for programs, in one line.
+func WriteJSON(w io.Writer, v any) error { return writeJSON(w, v, "") }
+
+// WriteIndented writes JSON for people, too.
+func WriteIndented(w io.Writer, v any) error { return writeJSON(w, v, "  ") }
+
+func writeJSON(w io.Writer, v any, indent string) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
+	return encoder.Encode(v)
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,6 +64,16 @@ func CheckOut(flag, path string) error {
 		return Usagef("%s: %s: not a regular file", flag, path)
 	}
 	return nil
+}
+
+// Args is for commands that take from least to most words; %d in the mistake is how many were given.
+func Args(least, most int, mistake string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if n := len(args); n < least || n > most {
+			return Usagef("%s", strings.ReplaceAll(mistake, "%d", strconv.Itoa(n)))
+		}
+		return nil
+	}
 }
 
 // NoArgs is for commands that take none.

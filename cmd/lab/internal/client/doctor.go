@@ -85,10 +85,7 @@ func examine(ctx context.Context, w io.Writer, width int) error {
 		library(adapters.NeedsRedisRb, "adapters/ruby", "apt-get install ruby-redis"),
 		browser(),
 	}
-	rows := [][]string{{"STATE", "WHAT", "FOR", "FOUND"}}
-	for _, f := range findings {
-		rows = append(rows, f.row())
-	}
+	rows := append([][]string{{"STATE", "WHAT", "FOR", "FOUND"}}, cli.Each(findings, finding.row)...)
 	if err := cli.WriteTable(w, width, "", rows); err != nil {
 		return err
 	}
@@ -141,22 +138,18 @@ func requirements(findings []finding, required []string) [][]string {
 func embedded() finding {
 	f := finding{what: "embedded Redis", use: "every run", must: true}
 	s, err := redis.StartEmbedded()
-	if err != nil {
-		f.err = err
-		return f
+	if f.err = err; err == nil {
+		f.version, f.err = strings.TrimPrefix(s.Describe(), "embedded "), s.Close()
 	}
-	f.version, f.err = strings.TrimPrefix(s.Describe(), "embedded "), s.Close()
 	return f
 }
 
 func toxiproxy(ctx context.Context) finding {
 	f := finding{what: "embedded toxiproxy", use: "every run", must: true}
 	n, err := network.Open(ctx, "")
-	if err != nil {
-		f.err = err
-		return f
+	if f.err = err; err == nil {
+		f.version, f.err = n.Version(), n.Close()
 	}
-	f.version, f.err = n.Version(), n.Close()
 	return f
 }
 

@@ -74,7 +74,7 @@ and 2 if the machine was too slow to tell.`,
 }
 
 func exerciseNames() []string {
-	return cli.Names(grade.Exercises(), func(exercise grade.Exercise) string { return exercise.Name })
+	return cli.Each(grade.Exercises(), func(exercise grade.Exercise) string { return exercise.Name })
 }
 
 func (f *gradeFlags) run(cmd *cobra.Command, args []string) error {
@@ -141,10 +141,8 @@ func (f *gradeFlags) checkClient(flag bool) error {
 
 // listExercises is what lab grade prints by itself.
 func listExercises(w io.Writer, width int) error {
-	rows := [][]string{{"EXERCISE", "MEND"}}
-	for _, exercise := range grade.Exercises() {
-		rows = append(rows, []string{exercise.Name, exercise.Title})
-	}
+	rows := cli.Each(grade.Exercises(), func(exercise grade.Exercise) []string { return []string{exercise.Name, exercise.Title} })
+	rows = append([][]string{{"EXERCISE", "MEND"}}, rows...)
 	if err := cli.WriteTable(w, width, "", rows); err != nil {
 		return err
 	}
@@ -159,10 +157,9 @@ func showTask(w io.Writer, exercise grade.Exercise) error {
 	if err != nil {
 		return err
 	}
-	var next [][]string
-	for _, language := range grade.Languages() {
-		next = append(next, []string{language, "grade", exercise.Name, "--new", "mylock", "--language", language})
-	}
+	next := cli.Each(grade.Languages(), func(language string) []string {
+		return []string{language, "grade", exercise.Name, "--new", "mylock", "--language", language}
+	})
 	_, err = fmt.Fprintf(w, "%s\n%s", task, cli.Next(w, next...))
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -326,7 +327,7 @@ func (f *exploreFlags) spendable() search.Budget {
 
 // only reads --anomaly.
 func (f *exploreFlags) only(plan *lab.ExplorePlan) error {
-	names := cli.Names(search.Anomalies(), func(name checker.Name) string { return string(name) })
+	names := cli.Each(search.Anomalies(), func(name checker.Name) string { return string(name) })
 	var wrong []error
 	for _, name := range f.anomalies {
 		known := checker.Named(name)
@@ -377,4 +378,26 @@ func needsOther(lock impls.Spec) error {
 		return nil
 	}
 	return cli.Nothing("nothing to explore: %s is n/a, because it needs %s and the explorer has none; lab run has it", lock.Name, service)
+}
+
+var errNotPositive = errors.New("it must be more than zero")
+
+// positive reads a number of one or more.
+func positive(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err == nil && n < 1 {
+		err = errNotPositive
+	}
+	return n, err
+}
+
+// bytesOf reads an amount of memory: 4GiB, 512MiB, or bytes.
+func bytesOf(text string) (int, error) {
+	for unit, shift := range map[string]int{"GiB": 30, "MiB": 20, "KiB": 10} {
+		if digits, ok := strings.CutSuffix(text, unit); ok {
+			n, err := positive(digits)
+			return n << shift, err
+		}
+	}
+	return positive(text)
 }

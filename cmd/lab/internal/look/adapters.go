@@ -46,10 +46,12 @@ docs/tables/scorecard.md has their verdicts.`,
 			if asJSON {
 				return cli.WriteIndented(cmd.OutOrStdout(), l.known())
 			}
-			return errors.Join(
-				l.write(cmd.OutOrStdout(), cli.Width(cmd.OutOrStdout())),
-				say(cmd, "\n%s", cli.Next(cmd.OutOrStdout(), []string{"how", "adapters", "NAME"})),
-			)
+			out := cmd.OutOrStdout()
+			if err := l.write(out, cli.Width(out)); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(out, "\n%s", cli.Next(out, []string{"how", "adapters", "NAME"}))
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
@@ -67,11 +69,6 @@ type adapterEntry struct {
 	Server  string `json:"server"`
 }
 
-func say(cmd *cobra.Command, format string, args ...any) error {
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), format, args...)
-	return err
-}
-
 // describeAdapter says how to run one.
 func describeAdapter(cmd *cobra.Command, name string) error {
 	a, ok := adapters.Find(name)
@@ -85,20 +82,18 @@ func describeAdapter(cmd *cobra.Command, name string) error {
 	if why := adapterLacks(a); why != "" {
 		about += ": " + why
 	}
-	if err := say(cmd, "%s: %s\n\n", a.Name, about); err != nil {
-		return err
-	}
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s: %s\n\n", a.Name, about)
 	if a.Prepare != "" {
-		if err := say(cmd, "First\n  %s\n\n", a.Prepare); err != nil {
-			return err
-		}
+		fmt.Fprintf(out, "First\n  %s\n\n", a.Prepare)
 	}
 	on := cmp.Or(a.Server, live.RedisServer)
-	return say(cmd, "%s", cli.Next(cmd.OutOrStdout(), []string{"adapter", "doctor", "--server", on, "--client", a.Here()}, []string{"lock", "run", "--server", on, "--client", a.Here()}))
+	_, err := fmt.Fprint(out, cli.Next(out, []string{"adapter", "doctor", "--server", on, "--client", a.Here()}, []string{"lock", "run", "--server", on, "--client", a.Here()}))
+	return err
 }
 
 func adapterNames() []string {
-	return cli.Names(adapters.All(), func(a adapters.Adapter) string { return a.Name })
+	return cli.Each(adapters.All(), func(a adapters.Adapter) string { return a.Name })
 }
 
 // adapterLacks says what an adapter lacks here and how to get it, or "".

@@ -81,10 +81,7 @@ func showHits(hits []find.Hit, width int) string {
 	var b strings.Builder
 	for _, hit := range hits {
 		fmt.Fprintln(&b, hit.Scenario)
-		var expected []string
-		for _, lock := range hit.Locks {
-			expected = append(expected, lock.Lock+": "+lock.Expected)
-		}
+		expected := cli.Each(hit.Locks, func(lock find.Shown) string { return lock.Lock + ": " + lock.Expected })
 		if len(expected) == 0 {
 			expected = []string{"n/a with the lab's own locks; for a client that can do it"}
 		}

@@ -98,11 +98,8 @@ func listOf(kind string) (list, error) {
 	case "workloads":
 		return listWorkloads(), nil
 	case "anomalies":
-		l := list{heads: []string{"anomaly", "meaning"}}
-		for _, d := range checker.Definitions() {
-			l.rows = append(l.rows, []string{string(d.Name), d.Meaning})
-		}
-		return l, nil
+		rows := cli.Each(checker.Definitions(), func(d checker.Definition) []string { return []string{string(d.Name), d.Meaning} })
+		return list{heads: []string{"anomaly", "meaning"}, rows: rows}, nil
 	case "faults":
 		return listFaults(), nil
 	case "promises":
@@ -116,22 +113,15 @@ func listOf(kind string) (list, error) {
 	case "sources":
 		return listSources(), nil
 	case "exit-codes":
-		l := list{heads: []string{"code", "meaning"}}
-		for _, code := range explain.ExitCodes() {
-			l.rows = append(l.rows, code[:])
-		}
-		return l, nil
+		return list{heads: []string{"code", "meaning"}, rows: cli.Each(explain.ExitCodes(), func(code [2]string) []string { return code[:] })}, nil
 	}
 	return list{}, cli.Unknown("list", kind, kinds(), "there are "+cli.Enumerate(kinds(), "and"))
 }
 
 func listLocks() list {
-	l := list{heads: []string{"lock", "from", "idea"}, notes: articleTitles(), entries: knownLocks()}
-	for _, spec := range impls.Every() {
-		from, _, _ := strings.Cut(spec.Source, ";")
-		l.rows = append(l.rows, []string{spec.Name, from, spec.Idea})
-	}
-	return l
+	known := knownLocks()
+	rows := cli.Each(known, func(lock knownLock) []string { return []string{lock.Lock, lock.From, lock.Idea} })
+	return list{heads: []string{"lock", "from", "idea"}, rows: rows, notes: articleTitles(), entries: known}
 }
 
 func listScenarios() (list, error) {
@@ -140,11 +130,8 @@ func listScenarios() (list, error) {
 		return list{}, err
 	}
 	known, err := knownScenarios(scripts)
-	l := list{heads: []string{"scenario", "title"}, entries: known}
-	for _, script := range scripts {
-		l.rows = append(l.rows, []string{script.Name, script.Title})
-	}
-	return l, err
+	rows := cli.Each(known, func(s knownScenario) []string { return []string{s.Scenario, s.Title} })
+	return list{heads: []string{"scenario", "title"}, rows: rows, entries: known}, err
 }
 
 func listWorkloads() list {
@@ -160,11 +147,8 @@ func listWorkloads() list {
 }
 
 func listFaults() list {
-	l := list{heads: []string{"fault", "meaning"}, entries: knownFaults()}
-	for _, fault := range faults.All() {
-		l.rows = append(l.rows, []string{string(fault.Kind), fault.Meaning})
-	}
-	return l
+	rows := cli.Each(faults.All(), func(fault faults.Fault) []string { return []string{string(fault.Kind), fault.Meaning} })
+	return list{heads: []string{"fault", "meaning"}, rows: rows, entries: knownFaults()}
 }
 
 // listWords names for each word of the language the first built-in scenario that uses it.
@@ -188,11 +172,8 @@ func listWords() (list, error) {
 }
 
 func listSources() list {
-	l := list{heads: []string{"source", "title"}, entries: sources.All()}
-	for _, r := range sources.All() {
-		l.rows = append(l.rows, []string{r.ID, r.Describe()})
-	}
-	return l
+	rows := cli.Each(sources.All(), func(r sources.Reference) []string { return []string{r.ID, r.Describe()} })
+	return list{heads: []string{"source", "title"}, rows: rows, entries: sources.All()}
 }
 
 // articleTitles says what the numbers of articles stand for.
@@ -207,11 +188,7 @@ func articleTitles() []string {
 }
 
 func (l list) write(w io.Writer, width int) error {
-	heads := make([]string, len(l.heads))
-	for i, head := range l.heads {
-		heads[i] = strings.ToUpper(head)
-	}
-	if err := cli.WriteTable(w, width, "", append([][]string{heads}, l.rows...)); err != nil {
+	if err := cli.WriteTable(w, width, "", append([][]string{cli.Each(l.heads, strings.ToUpper)}, l.rows...)); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
@@ -226,12 +203,5 @@ func (l list) known() any {
 	if l.entries != nil {
 		return l.entries
 	}
-	objects := make([]map[string]string, len(l.rows))
-	for i, row := range l.rows {
-		objects[i] = map[string]string{}
-		for k, head := range l.heads {
-			objects[i][head] = row[k]
-		}
-	}
-	return objects
+	return cli.Objects(l.heads, l.rows)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/cmd/lab/internal/naming"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/sources"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -28,12 +29,7 @@ expected of each lock. Of a lock it prints the card: what it promises, which
 line is the bug, its sources, and what is expected of it in each scenario.`,
 		Example: `  lab show pause-past-lease
   lab show watchdog`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("show takes one scenario, .lab file or lock")
-			}
-			return nil
-		},
+		Args:              cli.Args(1, 1, "show takes one scenario, .lab file or lock"),
 		ValidArgsFunction: completeShow,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd.OutOrStdout(), cli.Width(cmd.OutOrStdout()), args[0])
@@ -96,7 +92,6 @@ func showScenario(w io.Writer, width int, script *scenarios.Script, source strin
 	}
 	fmt.Fprint(w, "\nExpected\n")
 	expect := lab.Expect(matrix)
-	var rows [][]string
 	names := naming.AllLocks()
 	if script.Builtin {
 		names = append(names, matrix.Variants(script.Name)...)
@@ -105,10 +100,9 @@ func showScenario(w io.Writer, width int, script *scenarios.Script, source strin
 	if err != nil {
 		return err
 	}
-	for _, subject := range subjects {
-		rows = append(rows, []string{subject.Name, expectation(expect(script, subject).Verdict)})
-	}
-	return cli.WriteTable(w, width, "  ", rows)
+	return cli.WriteTable(w, width, "  ", cli.Each(subjects, func(subject play.Subject) []string {
+		return []string{subject.Name, expectation(expect(script, subject).Verdict)}
+	}))
 }
 
 // foldScript folds the lines of a script that are wider than the screen: headers below their values, and comments with the lines that go on from there.
@@ -156,24 +150,18 @@ func showLock(w io.Writer, width int, spec impls.Spec, scripts []*scenarios.Scri
 	if spec.Servers > 1 {
 		card = append(card, []string{"servers", fmt.Sprintf("%d, where a scenario does not say how many", spec.Servers)})
 	}
-	label := "clocks"
-	for _, clock := range spec.Clocks {
-		card = append(card, []string{label, "reads its client's " + string(clock)})
-		label = ""
+	list := func(label string, values []string) {
+		for _, value := range values {
+			card = append(card, []string{label, value})
+			label = ""
+		}
 	}
-	label = "promises"
-	for _, promise := range spec.Promises {
-		card = append(card, []string{label, string(promise)})
-		label = ""
-	}
+	list("clocks", cli.Each(spec.Clocks, func(clock impls.Clock) string { return "reads its client's " + string(clock) }))
+	list("promises", cli.Each(spec.Promises, func(promise impls.Promise) string { return string(promise) }))
 	if spec.Bug != "" {
 		card = append(card, []string{"bug", spec.Bug})
 	}
-	label = "alone"
-	for _, bug := range spec.Bugs {
-		card = append(card, []string{label, spec.Name + "/" + bug.Name + ": " + bug.What})
-		label = ""
-	}
+	list("alone", cli.Each(spec.Bugs, func(bug impls.Bug) string { return spec.Name + "/" + bug.Name + ": " + bug.What }))
 	fmt.Fprintf(w, "%s\n", spec.Name)
 	if err := cli.WriteTable(w, width, "  ", card); err != nil {
 		return err
@@ -204,9 +192,5 @@ func writeSources(w io.Writer, width int, citation string) error {
 		return nil
 	}
 	fmt.Fprint(w, "\nSources\n")
-	var rows [][]string
-	for _, r := range cited {
-		rows = append(rows, []string{r.String()})
-	}
-	return cli.WriteTable(w, width, "  ", rows)
+	return cli.WriteTable(w, width, "  ", cli.Each(cited, func(r sources.Reference) []string { return []string{r.String()} }))
 }

@@ -53,7 +53,7 @@ func Script(builtin []*scenarios.Script, arg string) (*scenarios.Script, error) 
 
 // Scenarios are the names of scripts.
 func Scenarios(scripts []*scenarios.Script) []string {
-	return cli.Names(scripts, func(script *scenarios.Script) string { return script.Name })
+	return cli.Each(scripts, func(script *scenarios.Script) string { return script.Name })
 }
 
 // CompleteScenarios completes the names of scenarios, and of .lab files.

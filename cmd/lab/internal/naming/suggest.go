@@ -70,7 +70,7 @@ func UnknownRun(name string, err error) error {
 	if failed != nil {
 		return failed
 	}
-	names := cli.Names(explained.Names(), func(n explain.Name) string { return n.Name })
+	names := cli.Each(explained.Names(), func(n explain.Name) string { return n.Name })
 	if near := spelling.Nearest(name, names); near != "" && !isPart(name, near) {
 		return cli.Usagef("no run and no name %q; did you mean %q?", name, near)
 	}

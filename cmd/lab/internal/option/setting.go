@@ -124,12 +124,15 @@ func (f *Setting) Check() error {
 	if f.World == lab.Sim {
 		return nil
 	}
-	for _, check := range []func() error{f.checkServer, f.checkToxiproxy, f.checkListen} {
-		if err := check(); err != nil {
-			return err
+	if err := f.checkServer(); err != nil {
+		return err
+	}
+	if f.Toxiproxy != "" {
+		if err := network.CheckURL(f.Toxiproxy); err != nil {
+			return cli.Usagef("--toxiproxy: %v", err)
 		}
 	}
-	return nil
+	return f.checkListen()
 }
 
 func (f *Setting) checkServer() error {
@@ -163,16 +166,6 @@ var addressFlags = []string{"password-file", "tls-ca", "tls-cert", "tls-key", "r
 // OwnServer says whether the lab starts the servers.
 func (f *Setting) OwnServer() bool {
 	return slices.Contains(live.Servers(), f.Server)
-}
-
-func (f *Setting) checkToxiproxy() error {
-	if f.Toxiproxy == "" {
-		return nil
-	}
-	if err := network.CheckURL(f.Toxiproxy); err != nil {
-		return cli.Usagef("--toxiproxy: %v", err)
-	}
-	return nil
 }
 
 // checkListen listens for a moment where the taps of the cells are going to.

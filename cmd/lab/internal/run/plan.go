@@ -61,11 +61,7 @@ func (f *runFlags) work(scripts []*scenarios.Script) ([]*scenarios.Script, error
 	if f.expected.update && work != history.Counter {
 		return nil, cli.Usagef("--update needs the workload that each scenario was reviewed with; remove --workload")
 	}
-	lent := make([]*scenarios.Script, len(scripts))
-	for i, script := range scripts {
-		lent[i] = script.Under(work)
-	}
-	return lent, nil
+	return cli.Each(scripts, func(script *scenarios.Script) *scenarios.Script { return script.Under(work) }), nil
 }
 
 // struckBy are the scripts in which no other faults strike than those of --faults.
@@ -73,13 +69,10 @@ func (f *runFlags) struckBy(scripts []*scenarios.Script) ([]*scenarios.Script, e
 	if len(f.campaign.faults) == 0 {
 		return scripts, nil
 	}
-	known := []string{"none"}
-	for _, fault := range faults.All() {
-		known = append(known, string(fault.Kind))
-	}
+	known := append([]string{"none"}, cli.Each(faults.All(), func(fault faults.Fault) string { return string(fault.Kind) })...)
 	for _, name := range f.campaign.faults {
-		if !slices.Contains(known, name) {
-			return nil, cli.Unknown("faults", name, known, "docs/tables/faults.md lists them")
+		if err := cli.OneOf("faults", name, known, "docs/tables/faults.md lists them"); err != nil {
+			return nil, err
 		}
 	}
 	left := slices.DeleteFunc(slices.Clone(scripts), func(script *scenarios.Script) bool {

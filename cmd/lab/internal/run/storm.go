@@ -94,7 +94,7 @@ func (f *stormFlags) groups() []cli.FlagGroup {
 }
 
 func kindNames() []string {
-	return cli.Names(storm.Defaults(), func(kind faults.Kind) string { return string(kind) })
+	return cli.Each(storm.Defaults(), func(kind faults.Kind) string { return string(kind) })
 }
 
 func completeFaults(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -2,8 +2,10 @@ package run
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -182,7 +184,7 @@ func (s *suiteRun) given() map[string]bool {
 func (s *suiteRun) check(key suite.Key) error {
 	commands := SuiteCommands()
 	if key.Table != "" {
-		names := cli.Names(commands, (*cobra.Command).Name)
+		names := cli.Each(commands, (*cobra.Command).Name)
 		if err := cli.OneOf("table", key.Table, names, "there are "+cli.Enumerate(names, "and")); err != nil {
 			return s.wrong(key, "%v", err)
 		}
@@ -355,4 +357,31 @@ func tomlText(value any) string {
 		return "[" + strings.Join(texts, ", ") + "]"
 	}
 	return fmt.Sprint(value)
+}
+
+//go:embed locklab.toml
+var suiteExample string
+
+// Init is lab init.
+func Init() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init",
+		Short: "Write a locklab.toml to edit: the suite of this repository",
+		Long: `Init writes a commented ` + suite.Name + ` into the working directory. From then on
+"lab run" without arguments runs the suite that it describes, here and in the
+directories below. It overwrites nothing.`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			file, err := os.OpenFile(suite.Name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+			switch {
+			case errors.Is(err, fs.ErrExist):
+				return cli.Usagef("%s is there already, and nothing is overwritten", suite.Name)
+			case err != nil:
+				return cli.Usagef("%v", cli.Plainly(err))
+			}
+			_, err = file.WriteString(suiteExample)
+			fmt.Fprintln(cmd.OutOrStdout(), suite.Name)
+			return errors.Join(err, file.Close())
+		},
+	}
 }

@@ -35,12 +35,7 @@ read.`,
 		Example: `  lab diff runs/2026-11-28T09-12-01-6f2a runs/latest
   lab diff before after --json
   lab diff before after --html diff.html`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return cli.Usagef("diff takes two runs, not %d, for example: lab diff runs/before runs/latest", len(args))
-			}
-			return nil
-		},
+		Args: cli.Args(2, 2, "diff takes two runs, not %d, for example: lab diff runs/before runs/latest"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 1 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

@@ -69,7 +69,7 @@ else the first round. With --json it leaves out no event.`,
 			}
 			names := args[1:]
 			if len(names) == 0 && len(run.Cells) > 1 {
-				names = []string{naming.Cell(run.Cells[mostTelling(run.Cells)])}
+				names = []string{naming.Cell(mostTelling(run.Cells))}
 			}
 			cell, err := pickCell(run, names, round)
 			if err != nil {
@@ -97,38 +97,20 @@ else the first round. With --json it leaves out no event.`,
 func readHistory(ctx context.Context, run *record.Run, cell record.Cell) (record.Cell, *history.File, error) {
 	cell, file, err := lab.ReadCell(ctx, run, cell)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = &notStartedError{cell, err}
+		err = fmt.Errorf("%s was not started in this run: %w", naming.Cell(cell), err)
 	}
 	return cell, file, err
 }
 
-// notStartedError says that a cell has no history. It is the user's mistake to name it.
-type notStartedError struct {
-	cell record.Cell
-	err  error
-}
-
-func (e *notStartedError) Error() string {
-	return fmt.Sprintf("%s/%s was not started in this run: %v", e.cell.Lock, e.cell.Scenario, e.err)
-}
-
-func (e *notStartedError) Unwrap() error { return e.err }
-
 // mostTelling is the cell of a run that shows most: a surprise before what was expected, then that with the most kinds of anomalies, then the first.
-func mostTelling(cells []record.Cell) int {
+func mostTelling(cells []record.Cell) record.Cell {
 	tells := func(c record.Cell) int {
 		if c.Surprise() {
 			return 1000 + len(c.Verdict.Names())
 		}
 		return len(c.Verdict.Names())
 	}
-	best := 0
-	for i, c := range cells {
-		if tells(c) > tells(cells[best]) {
-			best = i
-		}
-	}
-	return best
+	return slices.MaxFunc(cells, func(a, b record.Cell) int { return tells(a) - tells(b) })
 }
 
 // pickCell finds the cell that the user named, in a round or, if that is 0, in the one that needs attention. A run of one cell needs no name.
@@ -142,10 +124,7 @@ func pickCell(run *record.Run, names []string, round int) (record.Cell, error) {
 	if len(names) == 0 && len(run.Cells) == 1 && round == 0 {
 		return run.Cells[0], nil
 	}
-	var known []string
-	for _, cell := range run.Cells {
-		known = append(known, naming.Cell(cell))
-	}
+	known := cli.Each(run.Cells, naming.Cell)
 	if len(names) == 0 {
 		return record.Cell{}, cli.Usagef("which cell of this run? For example: %s", strings.Join(known[:min(3, len(known))], ", "))
 	}

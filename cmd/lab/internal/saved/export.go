@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/locklab/locklab/cmd/lab/internal/naming"
 	"github.com/locklab/locklab/internal/export"
 	"github.com/locklab/locklab/internal/record"
+	"github.com/locklab/locklab/internal/report/rundir"
 )
 
 type exportFlags struct {
@@ -64,7 +66,7 @@ times, export takes the round that explain does; without a cell, all of them.`,
 }
 
 func formatNames() []string {
-	return cli.Names(export.Formats(), func(format export.Format) string { return format.Name })
+	return cli.Each(export.Formats(), func(format export.Format) string { return format.Name })
 }
 
 func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
@@ -153,22 +155,13 @@ func exported(cmd *cobra.Command, run *record.Run, cell record.Cell, format expo
 }
 
 // toFile writes a file, whole or not at all.
-func toFile(cmd *cobra.Command, path string, write func(io.Writer) error) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return cli.Usagef("--out: %v", cli.Plainly(err))
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name())
-		}
-	}()
-	err = cli.WriteUntil(cmd.Context(), file, write)
-	if err == nil {
-		err = file.Chmod(0o644)
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
+func toFile(cmd *cobra.Command, path string, write func(io.Writer) error) error {
+	var text bytes.Buffer
+	if err := cli.WriteUntil(cmd.Context(), &text, write); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), path)
+	if err := rundir.WriteFile(path, text.Bytes()); err != nil {
+		return cli.Usagef("--out: %v", err)
+	}
+	return nil
 }

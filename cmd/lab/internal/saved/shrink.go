@@ -82,7 +82,7 @@ file names for you: all scripts are then played with it, on a server.`,
 
 func (f *shrinkFlags) check() error {
 	if f.anomaly != "" {
-		names := cli.Names(checker.Definitions(), func(d checker.Definition) string { return string(d.Name) })
+		names := cli.Each(checker.Definitions(), func(d checker.Definition) string { return string(d.Name) })
 		if err := cli.OneOf("anomaly", f.anomaly, names, cli.See("lab list anomalies")); err != nil {
 			return err
 		}
@@ -216,15 +216,10 @@ func cellOf(run *record.Run, dir string, names []string) (record.Cell, error) {
 		}
 		return run.Cells[i], nil
 	}
-	caught := func(c record.Cell) bool { return c.Storm != nil && c.Storm.First != nil }
-	if len(names) == 1 {
-		for _, c := range run.Cells {
-			if c.Lock+"/"+c.Scenario == names[0] && caught(c) {
-				return c, nil
-			}
-		}
+	caught := func(c record.Cell) bool {
+		return c.Storm != nil && c.Storm.First != nil && (len(names) == 0 || naming.Cell(c) == names[0])
 	}
-	if i := slices.IndexFunc(run.Cells, caught); i >= 0 && len(names) == 0 {
+	if i := slices.IndexFunc(run.Cells, caught); i >= 0 && len(names) < 2 {
 		return run.Cells[i], nil
 	}
 	return pickCell(run, names, 0)

@@ -23,10 +23,8 @@ clock that the lab has set. Go itself is left alone. A client that is built with
 it has right clocks wherever the lab sets none. Python, Node and programs that
 ask the C library for the time need nothing: see docs/protocol.md.`,
 		Example: "  lab clocks clocks\n  go build -overlay clocks/overlay.json -o mylock/mylock ./mylock",
+		Args:    cli.Args(1, 1, "clocks takes a directory, for example: lab clocks clocks"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("clocks takes a directory, for example: lab clocks clocks")
-			}
 			goroot, err := exec.CommandContext(cmd.Context(), "go", "env", "GOROOT").Output()
 			if err != nil {
 				return cli.Usagef("go env GOROOT: %v", err)

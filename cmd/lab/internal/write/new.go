@@ -28,10 +28,8 @@ replace by yours, and the client protocol in the others. The languages are
 It overwrites nothing.`,
 		Example:           "  lab new python mylock\n  lab doctor --client 'python3 mylock/client.py'",
 		ValidArgsFunction: cobra.FixedCompletions(kitNames(), cobra.ShellCompDirectiveDefault),
+		Args:              cli.Args(2, 2, "new takes a language and a directory, for example: lab new python mylock"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return cli.Usagef("new takes a language and a directory, for example: lab new python mylock")
-			}
 			kit, ok := kits.Find(args[0])
 			if !ok {
 				return cli.Unknown("language", args[0], kitNames(), "there are "+cli.Enumerate(kitNames(), "and"))
@@ -72,5 +70,5 @@ func Kit(out io.Writer, kit kits.Kit, dir string, own map[string][]byte) (comman
 }
 
 func kitNames() []string {
-	return cli.Names(kits.All(), func(kit kits.Kit) string { return kit.Name })
+	return cli.Each(kits.All(), func(kit kits.Kit) string { return kit.Name })
 }

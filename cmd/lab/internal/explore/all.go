@@ -79,7 +79,7 @@ func ShowTable(cmd *cobra.Command, table *lab.BreakingPoints, asJSON bool) (err 
 	if asJSON {
 		err = cli.WriteJSON(cmd.OutOrStdout(), struct {
 			Lines []map[string]string `json:"lines"`
-		}{byHead(rows)})
+		}{cli.Objects(rows[0], rows[1:])})
 	} else {
 		err = exploration.Points(cmd.OutOrStdout(), rows, cli.Width(cmd.OutOrStdout()))
 	}
@@ -90,19 +90,6 @@ func ShowTable(cmd *cobra.Command, table *lab.BreakingPoints, asJSON bool) (err 
 		fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s\n", difference)
 	}
 	return cli.Exit(int(table.Outcome()))
-}
-
-// byHead turns a table into an object for each row.
-func byHead(rows [][]string) []map[string]string {
-	var lines []map[string]string
-	for _, row := range rows[1:] {
-		line := map[string]string{}
-		for i, entry := range row {
-			line[rows[0][i]] = entry
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // tableLocks are the locks of the table that args name, or all of them.
@@ -141,23 +128,21 @@ func (f *exploreFlags) checkTable(cmd *cobra.Command, args []string) error {
 			return cli.Usagef("--all has bounds of its own; remove --%s", name)
 		}
 	}
-	if f.shard != "" && f.out == "" {
+	parted := f.shard != "" || f.out != ""
+	switch {
+	case f.shard != "" && f.out == "":
 		return cli.Usagef("--all --shard needs --out DIR: lab merge puts together what is there")
-	}
-	if f.update && (f.shard != "" || f.out != "") {
+	case f.update && parted:
 		return cli.Usagef("--all --update writes the reviewed table; remove --shard and --out")
-	}
-	if f.replay && (f.shard != "" || f.out != "") {
+	case f.replay && parted:
 		return cli.Usagef("--all --replay is about every lock, and writes nothing; remove --shard and --out")
-	}
-	if f.update && len(f.limits) > 0 {
+	case f.update && len(f.limits) > 0:
 		return cli.Usagef("--all --update writes the table by its own, large searches; remove --limit")
+	case f.replay && len(f.limits) > 0:
+		return cli.Usagef("--all --replay looks for each counterexample of the table until it is found; remove --limit")
 	}
 	if _, err := os.Stat(reviewedPoints); f.update && err != nil {
 		return cli.Usagef("--update rewrites %s, so run it at the root of the sources: %v", reviewedPoints, cli.Plainly(err))
-	}
-	if f.replay && len(f.limits) > 0 {
-		return cli.Usagef("--all --replay looks for each counterexample of the table until it is found; remove --limit")
 	}
 	return nil
 }

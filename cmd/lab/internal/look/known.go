@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/find"
@@ -53,9 +54,7 @@ func knownLocks() []knownLock {
 		if spec.Needs == impls.NoServer {
 			lock.Servers = 0
 		}
-		for _, bug := range spec.Bugs {
-			lock.Bugs = append(lock.Bugs, knownBug{bug.Name, bug.What, bug.Apart})
-		}
+		lock.Bugs = cli.Each(spec.Bugs, func(bug impls.Bug) knownBug { return knownBug{bug.Name, bug.What, bug.Apart} })
 		for op, commands := range spec.Sends {
 			if lock.Sends == nil {
 				lock.Sends = map[string][]string{}
@@ -109,9 +108,7 @@ func knownScenarios(scripts []*scenarios.Script) ([]knownScenario, error) {
 			Lease: script.Lease.Milliseconds(), Clients: script.Clients, Handles: script.Handles, Servers: script.Servers, Needs: script.Needs,
 			Workload: string(script.Workload), Faults: []faults.Kind{}, Words: script.Uses(), Expected: map[string]string{}, Shown: map[string][]string{},
 		}
-		for _, fault := range find.Faults(script) {
-			s.Faults = append(s.Faults, fault.Kind)
-		}
+		s.Faults = append(s.Faults, cli.Each(find.Faults(script), func(fault faults.Fault) faults.Kind { return fault.Kind })...)
 		for _, lock := range matrix.Locks(script.Name) {
 			verdict := find.Expected(matrix, script.Name, lock)
 			s.Expected[lock] = verdict.String()
@@ -139,11 +136,9 @@ type knownWorkload struct {
 }
 
 func knownWorkloads() []knownWorkload {
-	var all []knownWorkload
-	for _, w := range scenarios.Workloads() {
-		all = append(all, knownWorkload{string(w.Name), w.Idea, w.Begins, w.Source, cited(w.Source)})
-	}
-	return all
+	return cli.Each(scenarios.Workloads(), func(w scenarios.Workload) knownWorkload {
+		return knownWorkload{string(w.Name), w.Idea, w.Begins, w.Source, cited(w.Source)}
+	})
 }
 
 type knownFault struct {
@@ -164,15 +159,13 @@ func knownFaults() []knownFault {
 		faults.OnProcess: "process", faults.OnClient: "client", faults.OnClock: "clock", faults.OnLink: "link", faults.OnMessage: "message",
 		faults.OnServer: "server", faults.OnHost: "host",
 	}
-	var all []knownFault
-	for _, f := range faults.All() {
+	return cli.Each(faults.All(), func(f faults.Fault) knownFault {
 		k := knownFault{f.Kind, f.Meaning, cmp.Or(f.Recorded, f.Kind), targets[f.Target], f.OneShot, f.Begins, f.Ends, f.Flag, f.State, f.Needs}
 		if k.Flag != "" {
 			k.Flag = "--" + k.Flag
 		}
-		all = append(all, k)
-	}
-	return all
+		return k
+	})
 }
 
 // cited are the references that a text cites.

@@ -15,6 +15,8 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/record"
+	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/waiting"
 	"github.com/locklab/locklab/scenarios"
@@ -48,7 +50,7 @@ func AllLocks() []string { return Locks(impls.Every()) }
 
 // Locks are the names of some.
 func Locks(locks []impls.Spec) []string {
-	return cli.Names(locks, func(spec impls.Spec) string { return spec.Name })
+	return cli.Each(locks, func(spec impls.Spec) string { return spec.Name })
 }
 
 // CompleteLocks completes locks, and those of single bugs.
@@ -98,4 +100,24 @@ func CompleteWaiting() cobra.CompletionFunc {
 // CompleteAnomalies completes anomalies.
 func CompleteAnomalies() cobra.CompletionFunc {
 	return cli.Completions(checker.Definitions(), func(d checker.Definition) (string, string) { return string(d.Name), d.Meaning })
+}
+
+// Cell is how a user names a cell.
+func Cell(c record.Cell) string { return c.Lock + "/" + c.Scenario }
+
+// CompleteRuns completes the directories of runs.
+func CompleteRuns(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// CompleteCells completes the cells of the run named first.
+func CompleteCells(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return CompleteRuns(cmd, args, word)
+	}
+	run, err := rundir.ReadRun(args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return cli.Described(run.Cells, func(cell record.Cell) (string, string) { return Cell(cell), cell.Verdict.String() }), cobra.ShellCompDirectiveNoFileComp
 }

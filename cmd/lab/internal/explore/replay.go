@@ -1,8 +1,11 @@
 package explore
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -14,10 +17,13 @@ import (
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/record"
+	"github.com/locklab/locklab/internal/report/format"
+	"github.com/locklab/locklab/internal/report/terminal"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/reproduce"
 	"github.com/locklab/locklab/internal/sim/points"
 	"github.com/locklab/locklab/internal/sim/trace"
+	"github.com/locklab/locklab/scenarios"
 )
 
 func (f *exploreFlags) checkReplay(cmd *cobra.Command) error {
@@ -122,4 +128,87 @@ func failedPlay(cell record.Cell) int {
 		return cli.CodeUnknown
 	}
 	return cli.CodeSurprise
+}
+
+// script writes the counterexample as a script for lab run.
+func (f *exploreFlags) script(cmd *cobra.Command, lock impls.Spec, found *trace.Trace) error {
+	if found == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "lab: there is no counterexample, so %s is not written\n", f.out)
+		return nil
+	}
+	script, err := reproduce.Script(lock, found)
+	if err != nil {
+		return cli.Usagef("--out: %v", err)
+	}
+	if err := cli.WriteScript(f.out, scenarios.Format(script)); err != nil {
+		return err
+	}
+	on := live.RedisServer
+	if lock.Needs == impls.OneZooKeeper {
+		on = live.ZooKeeper
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "lab: %s is written; run it with: lab run %s --lock %s --server %s\n", f.out, f.out, lock.Name, on)
+	return nil
+}
+
+// replayScreen shows how counterexamples come out: at once a play that did not show what it should, and in the end each counterexample.
+type replayScreen struct {
+	out, err io.Writer
+	where    string
+	count    int // plays of each
+	of       int // plays of all
+	plays    int
+	width    int
+	meter    *terminal.Meter
+	began    time.Time
+	code     int
+}
+
+// played takes in the end of a play.
+func (s *replayScreen) played(p lab.Played) {
+	s.plays++
+	if !p.Shown {
+		s.meter.Clear()
+		s.worse(failedPlay(p.Cell))
+		fmt.Fprintf(s.err, "lab: %s after %s, play %d of %d: %s\n", p.Lock.Name, p.Faults, p.Replay.Played, s.count, format.Clean(cmp.Or(p.Cell.Failure, p.Why)))
+	}
+	took := time.Since(s.began)
+	s.meter.Show(took, fmt.Sprintf("played %d/%d, %v", s.plays, s.of, took.Round(time.Second)))
+}
+
+// entry says in one entry of a table what came of a counterexample.
+func (s *replayScreen) entry(r *lab.Replay, format string, args ...any) {
+	io.WriteString(s.out, cli.Hang(fmt.Sprintf("%-24s %-14s ", r.Lock.Name, r.Faults), strings.Repeat(" ", 40), fmt.Sprintf(format, args...), s.width))
+}
+
+func (s *replayScreen) worse(code int) {
+	s.code = int(lab.Worse(lab.Outcome(s.code), lab.Outcome(code)))
+}
+
+// close sums up.
+func (s *replayScreen) close(replays []*lab.Replay, interrupted bool) (code int) {
+	always, played := 0, 0
+	for _, r := range replays {
+		if r.Err != nil {
+			s.entry(r, "not replayed: %v", r.Err)
+			if !errors.Is(r.Err, lab.ErrLongWait) {
+				s.worse(cli.CodeSurprise)
+			}
+			continue
+		}
+		s.entry(r, "%d/%d on %s show %v", r.Shown, r.Played, s.where, r.Trace.Anomalies)
+		played++
+		if r.Shown == s.count {
+			always++
+		}
+	}
+	if played == 0 && len(replays) > 0 {
+		s.worse(cli.CodeUnknown)
+	}
+	fmt.Fprintf(s.out, "%s replayed, %d shown every time\n", cli.Count(played, "counterexample"), always)
+	if interrupted {
+		fmt.Fprintf(s.err, "lab: not complete: %d of %d plays have ended\n", s.plays, s.of)
+		return cli.CodeUnknown
+	}
+	return s.code
 }

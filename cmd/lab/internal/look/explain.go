@@ -193,12 +193,8 @@ func (s *nameScreen) repairs(e *explain.Entry) {
 // locksOf are locks in a line.
 func locksOf(stops []reasons.Stop, word func(reasons.Stop) string) string {
 	const most = 8
-	var names []string
-	for _, stop := range stops[:min(len(stops), most)] {
-		names = append(names, word(stop))
-	}
-	text := strings.Join(names, ", ")
-	if more := len(stops) - len(names); more > 0 {
+	text := strings.Join(cli.Each(stops[:min(len(stops), most)], word), ", ")
+	if more := len(stops) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -33,7 +33,7 @@ func (f *recordedFlags) bind(cmd *cobra.Command) {
 }
 
 func recordedNames() []string {
-	return cli.Names(recorded.Formats(), func(format recorded.Format) string { return format.Name })
+	return cli.Each(recorded.Formats(), func(format recorded.Format) string { return format.Name })
 }
 
 // checkRecorded judges a recording.

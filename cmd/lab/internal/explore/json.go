@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
@@ -108,9 +109,7 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 		}
 	}
 	rec.Result.Unstruck = e.Config.Unstruck(e.Result)
-	for _, t := range r.Excused {
-		rec.Result.Excused = append(rec.Result.Excused, excusedBreak{t.Anomalies, t.Faults})
-	}
+	rec.Result.Excused = cli.Each(r.Excused, func(t *trace.Trace) excusedBreak { return excusedBreak{t.Anomalies, t.Faults} })
 	if r.Found == nil {
 		for _, a := range r.Assumptions() {
 			rec.Result.Assumed = append(rec.Result.Assumed, a.Full...)
@@ -121,9 +120,7 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 		return rec
 	}
 	rec.Result.Anomalies, rec.Result.Faults, rec.Result.TurningStep = t.Anomalies, t.Faults, t.Turning()+1
-	for _, a := range t.Verdict.Anomalies {
-		rec.Result.Why = append(rec.Result.Why, a.Why)
-	}
+	rec.Result.Why = cli.Each(t.Verdict.Anomalies, func(a checker.Anomaly) string { return a.Why })
 	for i, s := range t.Steps {
 		rec.Steps = append(rec.Steps, newExploreStep(t, i, s))
 	}
