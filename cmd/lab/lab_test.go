@@ -122,6 +122,16 @@ func TestServerValues(t *testing.T) {
 	}
 }
 
+// Flags about a Redis at an address mean nothing with another server, whatever runs there.
+func TestAddressFlagsNeedAnAddress(t *testing.T) {
+	for _, command := range []string{"run take-turns", "storm --lock getset", "doctor --client true", "serve"} {
+		var stdout, stderr bytes.Buffer
+		args := append(strings.Fields(command), "--tls-ca", "ca.pem")
+		assert.Equal(t, cli.CodeUsage, carryOut(t.Context(), args, strings.NewReader(""), &stdout, &stderr), command)
+		assert.Equal(t, "lab: --tls-ca is for a Redis at an address, and --server is embedded\n", stderr.String(), command)
+	}
+}
+
 // What go run builds is called by go run, wherever its cache is.
 func TestInvocation(t *testing.T) {
 	defer func(called string) { os.Args[0] = called }(os.Args[0])

@@ -36,7 +36,7 @@ type Setting struct {
 	passwordFile string
 }
 
-// Bind binds the flags about servers and links.
+// Bind binds the flags about servers and links. A command that starts processes besides the run says that it is not Alone.
 func (f *Setting) Bind(flags *pflag.FlagSet) {
 	f.World, f.Timeout, f.Alone = lab.Live, DefaultTimeout, true
 	flags.StringVar(&f.Server, "server", fromEnv(serverVar, live.Embedded), "`SERVER` is "+strings.Join(live.Servers(), ", ")+" (all started by the lab), host:port, redis://user@host:port/db, rediss:// with TLS, or zookeeper://host:port [LOCKLAB_SERVER]")

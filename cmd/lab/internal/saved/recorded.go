@@ -36,7 +36,7 @@ func recordedNames() []string {
 	return cli.Each(recorded.Formats(), func(format recorded.Format) string { return format.Name })
 }
 
-// checkRecorded judges a recording.
+// check judges a recording.
 func (f *recordedFlags) check(cmd *cobra.Command, path string, asJSON, twice bool) error {
 	if err := cli.OneOf("format", f.format, recordedNames(), "there are "+cli.Enumerate(recordedNames(), "and")); err != nil {
 		return err
