@@ -6,6 +6,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/supervise"
 )
@@ -17,7 +18,7 @@ func contained(args []string, work func(signals <-chan os.Signal) int) int {
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "lab:", err)
-		return codeFailed
+		return cli.CodeFailed
 	case isChild:
 		return work(signals)
 	case !crashMatters(args):
@@ -46,14 +47,14 @@ func codeOf(end supervise.End, stderr io.Writer) int {
 		}
 		fmt.Fprintf(stderr, "\nlab: the lab has crashed, which says nothing about a lock: %s\nlab: the trace is %s; please send it with your report\n",
 			format.Clean(end.Reason()), kept)
-		return codeFailed
+		return cli.CodeFailed
 	case end.Quit():
-		return codeSignal + int(syscall.SIGQUIT)
+		return cli.CodeSignal + int(syscall.SIGQUIT)
 	case end.Signal == os.Kill:
 		fmt.Fprintln(stderr, "lab: the lab was killed (SIGKILL); if nobody did that, the machine had no memory left")
-		return codeFailed
+		return cli.CodeFailed
 	case end.Signal != nil:
-		return codeSignal + signalNumber(end.Signal)
+		return cli.CodeSignal + signalNumber(end.Signal)
 	}
 	return end.Code
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/internal/supervise"
 )
 
@@ -33,7 +34,7 @@ func crashing() {
 			}
 			select {}
 		}
-		return codeUnknown
+		return cli.CodeUnknown
 	}))
 }
 
@@ -43,9 +44,9 @@ func TestACrashIsAFailureOfTheLab(t *testing.T) {
 		code   int
 		reason string // empty: no crash
 	}{
-		"panic":   {codeFailed, `panic: red \\x1b\[31m`},
-		"fatal":   {codeFailed, "a fatal error of the Go runtime"},
-		"unknown": {codeUnknown, ""},
+		"panic":   {cli.CodeFailed, `panic: red \\x1b\[31m`},
+		"fatal":   {cli.CodeFailed, "a fatal error of the Go runtime"},
+		"unknown": {cli.CodeUnknown, ""},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -80,9 +81,9 @@ func TestCodeOf(t *testing.T) {
 		end  supervise.End
 		code int
 	}{
-		"":                                {supervise.End{Code: codeSurprise}, codeSurprise},
-		"if nobody did that, the machine": {supervise.End{Code: -1, Signal: syscall.SIGKILL}, codeFailed},
-		"the trace is above; please":      {supervise.End{Code: 2, Trace: []byte("panic: x\n")}, codeFailed},
+		"":                                {supervise.End{Code: cli.CodeSurprise}, cli.CodeSurprise},
+		"if nobody did that, the machine": {supervise.End{Code: -1, Signal: syscall.SIGKILL}, cli.CodeFailed},
+		"the trace is above; please":      {supervise.End{Code: 2, Trace: []byte("panic: x\n")}, cli.CodeFailed},
 	} {
 		var said bytes.Buffer
 		assert.Equal(t, test.code, codeOf(test.end, &said))

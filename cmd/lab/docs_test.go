@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/impls"
 	chromium "github.com/locklab/locklab/internal/browser"
 	"github.com/locklab/locklab/internal/faults/server/redis"
@@ -218,8 +219,8 @@ func inProcess(t *testing.T, s transcript) string {
 		os.Args[0] = goRun
 	}
 	var printed bytes.Buffer
-	code := run(t.Context(), args, strings.NewReader(""), &printed, &printed)
-	assert.Less(t, code, codeFailed, "%s: %s\n%s", s.page, s.command, &printed)
+	code := carryOut(t.Context(), args, strings.NewReader(""), &printed, &printed)
+	assert.Less(t, code, cli.CodeFailed, "%s: %s\n%s", s.page, s.command, &printed)
 	return printed.String()
 }
 
@@ -384,7 +385,7 @@ func TestListedCommandsBegin(t *testing.T) {
 						end := time.AfterFunc(begun, func() { _ = cmd.Process.Signal(os.Interrupt) })
 						_ = cmd.Wait()
 						end.Stop()
-						if code := cmd.ProcessState.ExitCode(); code == codeUsage || code == codeFailed {
+						if code := cmd.ProcessState.ExitCode(); code == cli.CodeUsage || code == cli.CodeFailed {
 							assert.Regexp(t, missing, said.String(), "%s: %s", page, command)
 						}
 					}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files, for review")
@@ -25,7 +27,7 @@ func TestEventsOfJSON(t *testing.T) {
 		"run", "pause-past-lease", "renewing-holder-killed", "flash-sale-two-instances", "--lock", "setpx-del,watchdog",
 		"--world", "sim", "--parallel", "1", "--seed", "1", "--json", "--out", filepath.Join(t.TempDir(), "run"),
 	}
-	require.Equal(t, codeExpected, run(t.Context(), args, strings.NewReader(""), &out, &stderr), stderr.String())
+	require.Equal(t, cli.CodeExpected, carryOut(t.Context(), args, strings.NewReader(""), &out, &stderr), stderr.String())
 	var got strings.Builder
 	for line := range strings.Lines(out.String()) {
 		var event map[string]any

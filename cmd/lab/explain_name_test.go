@@ -14,34 +14,52 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
+	"github.com/locklab/locklab/cmd/lab/internal/look"
 	"github.com/locklab/locklab/internal/explain"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/scenarios"
 )
+
+// listed are the entries of lab list --json.
+func listed[T any](t *testing.T, kind string) (all []T) {
+	t.Helper()
+	var out, stderr bytes.Buffer
+	require.Equal(t, cli.CodeExpected, carryOut(t.Context(), []string{"list", kind, "--json"}, strings.NewReader(""), &out, &stderr), stderr.String())
+	require.NoError(t, json.Unmarshal(out.Bytes(), &all))
+	return all
+}
+
+// listKinds are what lab list lists.
+func listKinds(t *testing.T) []string {
+	t.Helper()
+	list, _, err := newRoot().Find([]string{"list"})
+	require.NoError(t, err)
+	return list.ValidArgs
+}
 
 // TestEachListedNameHasAScreen: whatever lab list prints is explained on one screen.
 func TestEachListedNameHasAScreen(t *testing.T) {
 	index, err := explain.New()
 	require.NoError(t, err)
 	part := needs.Count(t, "twentieths of the names", 1, 20)
-	for _, kind := range kinds() {
-		l, err := listOf(kind)
-		require.NoError(t, err)
-		for i, row := range l.rows {
-			name := row[0]
-			if kind == "words" {
-				name = row[0] + "/" + row[1]
-			}
+	for _, kind := range listKinds(t) {
+		entries := listed[struct{ Lock, Scenario, Workload, Anomaly, Fault, Promise, Form, Word, ID, Code string }](t, kind)
+		require.NotEmpty(t, entries)
+		for i, entry := range entries {
+			name := map[string]string{
+				"locks": entry.Lock, "scenarios": entry.Scenario, "workloads": entry.Workload, "anomalies": entry.Anomaly, "faults": entry.Fault, "promises": entry.Promise,
+				"words": entry.Form + "/" + entry.Word, "sources": entry.ID, "exit-codes": entry.Code,
+			}[kind]
 			e, found := index.Find(name)
 			if !assert.True(t, found, "lab list %s names %s", kind, name) || i%20 >= part {
 				continue
 			}
 			var b bytes.Buffer
-			require.NoError(t, explainName(t.Context(), &b, 0, e, false))
+			require.NoError(t, look.ExplainName(t.Context(), &b, 0, e, false))
 			lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 			assert.LessOrEqual(t, len(lines), 40, "%s:\n%s", name, b.String())
 			for _, line := range lines {
-				if utf8.RuneCountInString(line) > nameWidth { // an address or a name that cannot be broken
+				if utf8.RuneCountInString(line) > 80 { // an address or a name that cannot be broken
 					longest := slices.MaxFunc(strings.Fields(line), func(a, b string) int { return len(a) - len(b) })
 					assert.Greater(t, len(longest), 60, "%s: %s", name, line)
 				}
@@ -63,7 +81,11 @@ func TestNamesWithinEntriesAreExplained(t *testing.T) {
 		}
 		seen[name] = true
 	}
-	for _, lock := range knownLocks() {
+	for _, lock := range listed[struct {
+		Lock     string
+		Bugs     []struct{ Bug string }
+		Promises []string
+	}](t, "locks") {
 		for _, bug := range lock.Bugs {
 			explained("lock/" + lock.Lock + "/" + bug.Bug)
 		}
@@ -71,17 +93,19 @@ func TestNamesWithinEntriesAreExplained(t *testing.T) {
 			explained("promise/" + promise)
 		}
 	}
-	for _, fault := range knownFaults() {
-		explained("fault/" + string(fault.Recorded))
+	for _, fault := range listed[struct {
+		Recorded string
+		Needs    []string
+	}](t, "faults") {
+		explained("fault/" + fault.Recorded)
 		for _, need := range fault.Needs {
-			explained("capability/" + string(need))
+			explained("capability/" + need)
 		}
 	}
-	scripts, err := scenarios.Builtin()
-	require.NoError(t, err)
-	all, err := knownScenarios(scripts)
-	require.NoError(t, err)
-	for _, s := range all {
+	for _, s := range listed[struct {
+		Expected map[string]string
+		Troubles []struct{ Lock string }
+	}](t, "scenarios") {
 		for _, verdict := range s.Expected {
 			for name := range strings.SplitSeq(verdict, ", ") {
 				name, _, _ = strings.Cut(name, ":")
@@ -95,6 +119,7 @@ func TestNamesWithinEntriesAreExplained(t *testing.T) {
 			explained(trouble.Lock)
 		}
 	}
+	assert.Greater(t, len(seen), 100)
 }
 
 // TestExitCodesAreThoseOfTheCommand: the texts are about the codes that the command ends with.
@@ -105,7 +130,7 @@ func TestExitCodesAreThoseOfTheCommand(t *testing.T) {
 		require.NoError(t, err)
 		codes = append(codes, n)
 	}
-	assert.Equal(t, []int{codeExpected, codeSurprise, codeUnknown, codeFailed, codeNothing, codeUsage, (&interrupted{os.Interrupt}).code()}, codes)
+	assert.Equal(t, []int{cli.CodeExpected, cli.CodeSurprise, cli.CodeUnknown, cli.CodeFailed, cli.CodeNothing, cli.CodeUsage, (&cli.Interrupted{Signal: os.Interrupt}).Code()}, codes)
 }
 
 // TestNamesInJSON: --json has what the screen has, and the locks of the lists have those of its bugs.
@@ -114,7 +139,7 @@ func TestNamesInJSON(t *testing.T) {
 	index, err := explain.New()
 	require.NoError(t, err)
 	e, _ := index.Find("getset-published/short-lease")
-	require.NoError(t, explainName(t.Context(), &b, 0, e, true))
+	require.NoError(t, look.ExplainName(t.Context(), &b, 0, e, true))
 	var said struct {
 		Kind, Name, What string
 		Why              []string

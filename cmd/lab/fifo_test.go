@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/internal/lab"
 )
 
@@ -24,7 +25,7 @@ func TestPipesAreRefused(t *testing.T) {
 	runs := map[string]string{"packed": lab.PackFile, "index": "run.json", "history": "take-turns/setpx-lua.1/history.jsonl", "whole": ""}
 	for name, pipe := range runs {
 		code, said := inDir(t, dir, "run", "take-turns", "--lock", "setpx-lua", "--world", "sim", "--out", name)
-		require.Equal(t, codeExpected, code, said)
+		require.Equal(t, cli.CodeExpected, code, said)
 		if pipe != "" {
 			pipe = filepath.Join(dir, name, filepath.FromSlash(pipe))
 			require.NoError(t, os.RemoveAll(pipe))
@@ -48,7 +49,7 @@ func TestPipesAreRefused(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			code, said := inDir(t, dir, strings.Fields(args)...)
-			assert.Equal(t, codeUsage, code, said)
+			assert.Equal(t, cli.CodeUsage, code, said)
 			assert.Contains(t, said, "not a regular file")
 			assert.Equal(t, 1, strings.Count(said, "\n"), said)
 		})

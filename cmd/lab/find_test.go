@@ -8,9 +8,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/locklab/locklab/scenarios"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
+	"github.com/locklab/locklab/cmd/lab/internal/naming"
+	"github.com/locklab/locklab/internal/report/format"
+	"github.com/locklab/locklab/scenarios"
 )
 
 // phrase is something that a reader of an article may look for. One of the scenarios must be among the first three that lab find prints.
@@ -90,14 +94,14 @@ func TestPhrasesFindTheirScenario(t *testing.T) {
 func foundScreen(t *testing.T, words string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"find", words}, strings.NewReader(""), &stdout, &stderr)
-	require.Equal(t, codeExpected, code, stderr.String())
+	code := carryOut(t.Context(), []string{"find", words}, strings.NewReader(""), &stdout, &stderr)
+	require.Equal(t, cli.CodeExpected, code, stderr.String())
 	return stdout.String()
 }
 
 // TestCommandsOfHits: whatever lab find prints as a command is one that lab run takes, for every scenario.
 func TestCommandsOfHits(t *testing.T) {
-	index, err := findIndex()
+	index, err := naming.Index()
 	require.NoError(t, err)
 	scripts, err := scenarios.Builtin()
 	require.NoError(t, err)
@@ -110,7 +114,7 @@ func TestCommandsOfHits(t *testing.T) {
 		if len(hit.Locks) > 0 {
 			locks, err := cmd.Flags().GetStringSlice("lock")
 			require.NoError(t, err)
-			_, err = subjectsOf(locks)
+			_, err = naming.Subjects(locks)
 			assert.NoError(t, err, hit.Command)
 		}
 	}
@@ -119,14 +123,14 @@ func TestCommandsOfHits(t *testing.T) {
 // TestFoldedCommands: a command is continued as a shell reads it, and says the same.
 func TestFoldedCommands(t *testing.T) {
 	const long = "lab run surviving-watchdog --lock watchdog-published/blind-renewal+shared-flag+surviving-watchdog,watchdog -v"
-	assert.Equal(t, "lab run surviving-watchdog \\\n      --lock watchdog-published/blind-renewal+shared-flag+surviving-watchdog \\\n      --lock watchdog -v", foldCommand(long, 76))
-	assert.Equal(t, long, foldCommand(long, 0))
-	assert.Equal(t, "lab run a --lock b -v", foldCommand("lab run a --lock b -v", 76))
+	assert.Equal(t, "lab run surviving-watchdog \\\n      --lock watchdog-published/blind-renewal+shared-flag+surviving-watchdog \\\n      --lock watchdog -v", cli.FoldCommand(long, 76))
+	assert.Equal(t, long, cli.FoldCommand(long, 0))
+	assert.Equal(t, "lab run a --lock b -v", cli.FoldCommand("lab run a --lock b -v", 76))
 }
 
 func Example_sentence() {
-	fmt.Println(sentence("the lease ends"))
-	fmt.Println(sentence("isLocked asks only local memory"))
+	fmt.Println(cli.Sentence("the lease ends"))
+	fmt.Println(cli.Sentence("isLocked asks only local memory"))
 	// Output:
 	// The lease ends.
 	// isLocked asks only local memory.
@@ -142,7 +146,7 @@ func TestUnknownNamesLeadToTheScenario(t *testing.T) {
 		{"explain", "超卖", ""},
 	} {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, codeUsage, run(t.Context(), []string{test.command, test.word}, strings.NewReader(""), &stdout, &stderr))
+		assert.Equal(t, cli.CodeUsage, carryOut(t.Context(), []string{test.command, test.word}, strings.NewReader(""), &stdout, &stderr))
 		assert.Contains(t, stderr.String(), `"`+test.word+`"`)
 		assert.Contains(t, strings.ToLower(stderr.String()), "did you mean")
 		assert.Contains(t, stderr.String(), "\nlab:   "+test.scenario)
@@ -150,7 +154,7 @@ func TestUnknownNamesLeadToTheScenario(t *testing.T) {
 			assert.Contains(t, stderr.String(), " explain "+test.scenario)
 		}
 		for line := range strings.Lines(stderr.String()) {
-			assert.LessOrEqual(t, utf8.RuneCountInString(line), usualWidth+1, line)
+			assert.LessOrEqual(t, utf8.RuneCountInString(line), format.UsualWidth+1, line)
 		}
 	}
 	for word, said := range map[string]string{
@@ -161,7 +165,7 @@ func TestUnknownNamesLeadToTheScenario(t *testing.T) {
 		"wrongful-delet": `did you mean "wrongful-delete"?`,
 	} {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, codeUsage, run(t.Context(), []string{"explain", word}, strings.NewReader(""), &stdout, &stderr))
+		assert.Equal(t, cli.CodeUsage, carryOut(t.Context(), []string{"explain", word}, strings.NewReader(""), &stdout, &stderr))
 		assert.Contains(t, stderr.String(), said)
 	}
 }

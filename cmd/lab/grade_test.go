@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/internal/needs"
 )
 
@@ -104,7 +105,7 @@ func labIn(t *testing.T, dir string, args ...string) string {
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "COLUMNS=80", "PYTHONDONTWRITEBYTECODE=1", "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := cmd.Output()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != codeSurprise { // a lock that does not survive
+	if !errors.As(err, &exit) || exit.ExitCode() != cli.CodeSurprise { // a lock that does not survive
 		require.NoError(t, err)
 	}
 	return string(out)
@@ -131,7 +132,7 @@ func allFail(t *testing.T, clients map[string]string) {
 			} else {
 				assert.NoError(t, err)
 			}
-			assert.Equal(t, codeSurprise, code, "%s\n%s", what, out)
+			assert.Equal(t, cli.CodeSurprise, code, "%s\n%s", what, out)
 		})
 	}
 	wg.Wait()

@@ -92,7 +92,7 @@ func damagedParts(t *testing.T) damage {
 		for _, shard := range []string{"1/2", "2/2"} {
 			part := filepath.Join(dir, strconv.Itoa(i), shard)
 			var said bytes.Buffer
-			code := run(t.Context(), slices.Concat(args, []string{"--shard", shard, "--out", part}), strings.NewReader(""), &said, &said)
+			code := carryOut(t.Context(), slices.Concat(args, []string{"--shard", shard, "--out", part}), strings.NewReader(""), &said, &said)
 			require.Zero(t, code, said.String())
 			parts[i] = append(parts[i], part)
 		}

@@ -20,6 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/checker"
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
+	"github.com/locklab/locklab/cmd/lab/internal/naming"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
@@ -102,7 +104,7 @@ func (s *tally) read(t *testing.T, seed uint64, damage damage) {
 	}
 	var out, stderr bytes.Buffer
 	began, before := s.clock.now(), allocated()
-	code := run(ctx, args, strings.NewReader(""), &out, &stderr)
+	code := carryOut(ctx, args, strings.NewReader(""), &out, &stderr)
 	took, bytes := s.clock.now()-began, allocated()-before
 	if took > s.longest {
 		s.longest, s.slowest = took, seed
@@ -112,8 +114,8 @@ func (s *tally) read(t *testing.T, seed uint64, damage damage) {
 	}
 	require.Less(t, took, longestMutant, "seed %d: lab %v", seed, args)
 	require.Less(t, bytes, uint64(mostAllocated), "seed %d: lab %v", seed, args)
-	require.Contains(t, []int{codeExpected, codeSurprise, codeUnknown, codeFailed, codeNothing, codeUsage}, code, "seed %d: lab %v", seed, args)
-	if code == codeUsage {
+	require.Contains(t, []int{cli.CodeExpected, cli.CodeSurprise, cli.CodeUnknown, cli.CodeFailed, cli.CodeNothing, cli.CodeUsage}, code, "seed %d: lab %v", seed, args)
+	if code == cli.CodeUsage {
 		require.NotEmpty(t, stderr.String(), "seed %d: lab %v", seed, args)
 	}
 	require.NotContains(t, stderr.String(), "panic", "seed %d: lab %v", seed, args)
@@ -309,7 +311,7 @@ func damagedScripts(t *testing.T) damage {
 			}
 		}
 	}
-	locks := append(lockNames(), slices.Repeat([]string{"setpx-lua", "watchdog", "redisson", "redlock"}, 10)...) // to which most scripts apply
+	locks := append(naming.AllLocks(), slices.Repeat([]string{"setpx-lua", "watchdog", "redisson", "redlock"}, 10)...) // to which most scripts apply
 	dir := t.TempDir()
 	path, out := filepath.Join(dir, "damaged.lab"), filepath.Join(dir, "out")
 	return func(t *testing.T, m mutator) ([]string, time.Duration) {
@@ -328,18 +330,21 @@ func damagedScripts(t *testing.T) damage {
 	}
 }
 
+// reviewedMatrix is where it lies in the sources.
+var reviewedMatrix = filepath.Join("scenarios", "expected.txt")
+
 // damagedExpectations are read before it is found that a part of the cells is empty.
 func damagedExpectations(t *testing.T) damage {
-	whole, err := os.ReadFile(filepath.Join("..", "..", matrixPath()))
+	whole, err := os.ReadFile(filepath.Join("..", "..", reviewedMatrix))
 	require.NoError(t, err)
 	lines := bytes.SplitAfter(whole, []byte("\n"))
 	t.Chdir(t.TempDir())
-	require.NoError(t, os.MkdirAll(filepath.Dir(matrixPath()), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Dir(reviewedMatrix), 0o755))
 	var vocabulary []string
 	for _, d := range checker.Definitions() {
 		vocabulary = append(vocabulary, string(d.Name), string(d.Name)+",")
 	}
-	vocabulary = append(slices.Concat(vocabulary, lockNames()), "safe", "n/a:", "unknown", "#", "setpx-del/no-token")
+	vocabulary = append(slices.Concat(vocabulary, naming.AllLocks()), "safe", "n/a:", "unknown", "#", "setpx-del/no-token")
 	return func(t *testing.T, m mutator) ([]string, time.Duration) {
 		from := m.IntN(len(lines) - 40)
 		text := bytes.Join(lines[from:from+40], nil)
@@ -348,7 +353,7 @@ func damagedExpectations(t *testing.T) damage {
 		} else {
 			text = m.words(text, vocabulary)
 		}
-		put(t, matrixPath(), text)
+		put(t, reviewedMatrix, text)
 		return []string{"run", "pause-past-lease", "--lock", "setpx-lua", "--update", "--shard", "2/2"}, 0
 	}
 }

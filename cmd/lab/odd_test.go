@@ -5,13 +5,15 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
+	"github.com/locklab/locklab/cmd/lab/internal/explore"
 	"github.com/locklab/locklab/impls"
 )
 
 // oddLab is lab explore for locks that nobody would keep, so that they are in no list: "impure", which is no function of what it is
 // given, and "never", which nobody gets.
 func oddLab() {
-	explore := newExplore(func(name string) (impls.Spec, bool) {
+	explore := explore.Explore(func(name string) (impls.Spec, bool) {
 		calls := 0
 		odd := map[string]func(impls.Env) impls.Lock{
 			"impure": func(env impls.Env) impls.Lock { return &impureLock{env: env, calls: &calls} },
@@ -24,7 +26,7 @@ func oddLab() {
 		}, known
 	})
 	explore.SilenceUsage, explore.SilenceErrors = true, true
-	os.Exit(execute(context.Background(), explore, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(cli.Execute(context.Background(), explore, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // impureLock counts the calls of all clients.

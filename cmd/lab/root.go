@@ -7,9 +7,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/locklab/locklab/cmd/lab/internal/bench"
+	"github.com/locklab/locklab/cmd/lab/internal/browse"
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
+	"github.com/locklab/locklab/cmd/lab/internal/client"
+	"github.com/locklab/locklab/cmd/lab/internal/explore"
+	"github.com/locklab/locklab/cmd/lab/internal/look"
+	"github.com/locklab/locklab/cmd/lab/internal/run"
+	"github.com/locklab/locklab/cmd/lab/internal/saved"
+	"github.com/locklab/locklab/cmd/lab/internal/write"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/explain"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/worker"
 )
 
 // The groups of commands in the help.
@@ -40,18 +50,18 @@ Exit codes:
   lab explore setpx-lua --pauses 1`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          noSubcommand,
+		Args:          cli.NoSubcommand,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !version {
-				return showHelp(cmd, args)
+				return cli.ShowHelp(cmd, args)
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "lab %s, %s, %s/%s\n", lab.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
 	root.Flags().BoolVarP(&version, "version", "v", false, "version for lab") // not cobra's, which wants it for every command, and to learn it may take a look at the whole executable
-	root.SetFlagErrorFunc(flagError)
-	root.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(cmd, nil) })
+	root.SetFlagErrorFunc(cli.FlagError)
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return cli.WriteUsage(cmd, nil) })
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Run locks and explain results:"},
 		&cobra.Group{ID: groupLook, Title: "Look things up:"},
@@ -59,19 +69,16 @@ Exit codes:
 	)
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
-	add(root, groupRun, newRun(), newStorm(), newShrink(), newExplore(impls.Find), newBench(), newMerge(), newExplain(), newServe(), newOpen(), newExport(), newDiff(), newCheck(), newGrade())
-	add(root, groupLook, newFind(), newShow(), newList(), newAdapters())
-	add(root, groupTools, newNew(), newInit(), newFmt(), newClocks(), newDoctor(), newWorker())
+	add(root, groupRun, run.Run(), run.Storm(), saved.Shrink(), explore.Explore(impls.Find), bench.Bench(), saved.Merge(), saved.Explain(), browse.Serve(), browse.Open(), saved.Export(), saved.Diff(), saved.Check(), client.Grade())
+	add(root, groupLook, look.Find(), look.Show(), look.List(), look.Adapters())
+	add(root, groupTools, write.New(), run.Init(), write.Fmt(), write.Clocks(), client.Doctor(), newWorker())
 	strict(root)
 	return root
 }
 
 // exitCodesHelp lists the exit codes for the help.
 func exitCodesHelp() string {
-	var lines []string
-	for _, code := range explain.ExitCodes() {
-		lines = append(lines, fmt.Sprintf("%5s  %s", code[0], code[1]))
-	}
+	lines := cli.Each(explain.ExitCodes(), func(code [2]string) string { return fmt.Sprintf("%5s  %s", code[0], code[1]) })
 	return strings.Join(lines, "\n")
 }
 
@@ -95,11 +102,11 @@ func strict(root *cobra.Command) {
 				if err != nil {
 					return err
 				}
-				return noSubcommand(topic, rest)
+				return cli.NoSubcommand(topic, rest)
 			}
 		case "completion":
 			cmd.Short = "Shell completion of commands, locks and scenarios"
-			cmd.Args, cmd.RunE = noSubcommand, showHelp
+			cmd.Args, cmd.RunE = cli.NoSubcommand, cli.ShowHelp
 			for _, shell := range cmd.Commands() {
 				shell.Long = strings.Replace(shell.Long, "you can install it via your OS's package manager", "you can install it\nvia your OS's package manager", 1)
 			}
@@ -107,4 +114,14 @@ func strict(root *cobra.Command) {
 	}
 }
 
-func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+// newWorker is the client process of the lab's own locks.
+func newWorker() *cobra.Command {
+	return &cobra.Command{
+		Use:   "worker",
+		Short: "Run as a client process that speaks docs/protocol.md",
+		Args:  cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return worker.Main(cmd.Context(), impls.Every())
+		},
+	}
+}

@@ -12,8 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/cmd/lab/internal/naming"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/scenarios"
 )
 
@@ -29,11 +31,11 @@ func TestScreensFit(t *testing.T) {
 		t.Helper()
 		os.Args = append([]string{"lab"}, args...) // screens tell how to repeat it
 		var stdout, stderr bytes.Buffer
-		run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+		carryOut(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
 		require.NotEmpty(t, stdout.String(), stderr.String())
 		for line := range strings.Lines(stdout.String()) {
 			line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), kept, "runs") // nothing folds a path
-			assert.LessOrEqual(t, utf8.RuneCountInString(line), usualWidth, "lab %s:\n%s", strings.Join(args, " "), line)
+			assert.LessOrEqual(t, utf8.RuneCountInString(line), format.UsualWidth, "lab %s:\n%s", strings.Join(args, " "), line)
 		}
 	}
 	var helps func(cmd *cobra.Command, path ...string)
@@ -46,12 +48,12 @@ func TestScreensFit(t *testing.T) {
 	root := newRoot()
 	root.InitDefaultHelpCmd()
 	helps(root)
-	for _, kind := range kinds() {
+	for _, kind := range listKinds(t) {
 		fits("list", kind)
 	}
 	builtin, err := scenarios.Builtin()
 	require.NoError(t, err)
-	names := append(scenarioNames(builtin), namesOf(impls.Every())...)
+	names := append(naming.Scenarios(builtin), naming.Locks(impls.Every())...)
 	part := needs.Count(t, "twentieths of the screens", 1, 20)
 	for i, name := range names {
 		if i%20 < part || name == "pause-past-lease" {

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +18,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/cmd/lab/internal/browse"
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
+	"github.com/locklab/locklab/cmd/lab/internal/option"
+	"github.com/locklab/locklab/cmd/lab/internal/run"
 	chromium "github.com/locklab/locklab/internal/browser"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
@@ -139,22 +145,12 @@ func screens(t *testing.T, p *chromium.Page, name string) {
 func TestCtrlCEndsWhatServeHasStarted(t *testing.T) {
 	needs.Long(t, "interrupts a storm that a browser ordered")
 	url, dir, cmd := serving(t, "--no-open")
-	base, token, ok := strings.Cut(url, "?token=")
-	require.True(t, ok)
-	ask := func(method, path string, body []byte) *http.Response {
-		r, err := http.NewRequestWithContext(t.Context(), method, base+path, bytes.NewReader(body))
-		require.NoError(t, err)
-		r.Header.Set("Authorization", "Bearer "+token)
-		got, err := http.DefaultClient.Do(r)
-		require.NoError(t, err)
-		return got
-	}
 	order, err := json.Marshal(serve.Order{Kind: serve.Storm, Lock: "setpx-del", For: "5m"})
 	require.NoError(t, err)
-	started := ask("POST", "start", order)
+	started := ask(t, url, "POST", "start", order)
 	require.Equal(t, http.StatusAccepted, started.StatusCode)
 	require.NoError(t, started.Body.Close())
-	events := ask("GET", "events", nil)
+	events := ask(t, url, "GET", "events", nil)
 	defer events.Body.Close()
 	lines := bufio.NewScanner(events.Body)
 	lines.Buffer(nil, 1<<20)
@@ -162,25 +158,35 @@ func TestCtrlCEndsWhatServeHasStarted(t *testing.T) {
 	}
 	endsByCtrlC(t, cmd)
 	assert.Empty(t, leftBehind(dir))
-	run, err := lab.ReadRun(filepath.Join(dir, "runs", "latest"))
+	saved, err := lab.ReadRun(filepath.Join(dir, "runs", "latest"))
 	require.NoError(t, err)
-	assert.False(t, run.Finished)
-	assert.FileExists(t, filepath.Join(run.Dir, "report.html"))
-	assert.Equal(t, []string{"storm", "--for", "5m", "--lock", "setpx-del"}, run.Command)
+	assert.False(t, saved.Finished)
+	assert.FileExists(t, filepath.Join(saved.Dir, "report.html"))
+	assert.Equal(t, []string{"storm", "--for", "5m", "--lock", "setpx-del"}, saved.Command)
 }
 
 // What a browser orders is what the command line would run, and a mistake in it is found before anything is started.
 func TestOrders(t *testing.T) {
-	f := &serveFlags{}
-	f.where.World, f.where.Timeout, f.where.Server = lab.Live, defaultTimeout, "embedded"
-	f.out.kept.in = "elsewhere"
+	order := func(lock string) run.Order {
+		o := run.Order{Results: option.Results{Runs: "elsewhere"}, Lock: lock}
+		o.Where.Bind(cli.FlagSet())
+		return o
+	}
+	for _, world := range []string{lab.Sim, lab.Live} {
+		plan, err := order("setpx-del").Scenario("take-turns", world)
+		require.NoError(t, err)
+		assert.Equal(t, "elsewhere", filepath.Dir(plan.Results.Dir))
+		assert.Equal(t, []string{"run", "take-turns", "--world", world, "--lock", "setpx-del"}, plan.Command)
+	}
+	plan, err := order("setpx-del").Storm("10s")
+	require.NoError(t, err)
+	assert.Equal(t, "elsewhere", filepath.Dir(plan.Results.Dir))
+
+	url, _, cmd := serving(t, "--no-open")
 	for _, test := range []struct {
 		order serve.Order
-		want  string // in the error; empty: there is none
+		want  string // in the error
 	}{
-		{serve.Order{Kind: serve.Scenario, Scenario: "take-turns", World: lab.Sim}, ""},
-		{serve.Order{Kind: serve.Scenario, Scenario: "take-turns", World: lab.Live, Lock: "setpx-del"}, ""},
-		{serve.Order{Kind: serve.Storm, Lock: "setpx-del", For: "10s"}, ""},
 		{serve.Order{Kind: serve.Scenario, Scenario: "kleppmann", World: lab.Sim}, "pause-past-lease"},
 		{serve.Order{Kind: serve.Scenario, World: lab.Sim}, "unknown scenario"},
 		{serve.Order{Kind: serve.Scenario, Scenario: "take-turns", World: lab.Sim, Lock: "setpxdel"}, `did you mean "setpx-del"`},
@@ -190,14 +196,28 @@ func TestOrders(t *testing.T) {
 		{serve.Order{Kind: serve.Storm, Lock: "setpx-del", For: "100h"}, "--for must be"},
 		{serve.Order{Kind: "bench"}, "unknown order"},
 	} {
-		job, err := f.plan(test.order)
-		if test.want != "" {
-			assert.ErrorContains(t, err, test.want)
-			continue
-		}
+		text, err := json.Marshal(test.order)
 		require.NoError(t, err)
-		assert.Equal(t, "elsewhere", filepath.Dir(job.Dir))
+		refused := ask(t, url, "POST", "start", text)
+		said, err := io.ReadAll(refused.Body)
+		require.NoError(t, errors.Join(err, refused.Body.Close()))
+		assert.Equal(t, http.StatusBadRequest, refused.StatusCode)
+		assert.Contains(t, string(said), test.want)
 	}
+	endsByCtrlC(t, cmd)
+}
+
+// ask asks a lab serve.
+func ask(t *testing.T, url, method, path string, body []byte) *http.Response {
+	t.Helper()
+	base, token, ok := strings.Cut(url, "?token=")
+	require.True(t, ok)
+	r, err := http.NewRequestWithContext(t.Context(), method, base+path, bytes.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+token)
+	got, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	return got
 }
 
 // lab open prints where the newest report is, or says what to do.
@@ -205,10 +225,10 @@ func TestOpen(t *testing.T) {
 	t.Chdir(t.TempDir())
 	open := func(want int) (string, string) {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, want, run(t.Context(), []string{"open"}, strings.NewReader(""), &stdout, &stderr))
+		assert.Equal(t, want, carryOut(t.Context(), []string{"open"}, strings.NewReader(""), &stdout, &stderr))
 		return stdout.String(), stderr.String()
 	}
-	_, said := open(codeNothing)
+	_, said := open(cli.CodeNothing)
 	assert.Contains(t, said, "there is no report in runs; lab run makes one")
 	for n, page := range []string{"a/report.html", "bench-b/bench.html"} {
 		page = filepath.Join("runs", page)
@@ -216,13 +236,13 @@ func TestOpen(t *testing.T) {
 		require.NoError(t, os.WriteFile(page, nil, 0o644))
 		written := time.Now().Add(time.Duration(n) * time.Hour)
 		require.NoError(t, os.Chtimes(page, written, written))
-		shown, _ := open(codeExpected)
+		shown, _ := open(cli.CodeExpected)
 		assert.Equal(t, page+"\n", shown)
 	}
 }
 
 func TestOpeners(t *testing.T) {
 	for system, want := range map[string]string{"darwin": "open", "windows": "rundll32", "linux": "xdg-open", "freebsd": "xdg-open"} {
-		assert.Equal(t, want, opener(system)[0])
+		assert.Equal(t, want, browse.Opener(system)[0])
 	}
 }

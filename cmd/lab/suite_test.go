@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/locklab/locklab/cmd/lab/internal/cli"
+	"github.com/locklab/locklab/cmd/lab/internal/run"
 	"github.com/locklab/locklab/internal/suite"
 )
 
@@ -20,12 +23,12 @@ func TestConfigurationPage(t *testing.T) {
 	markdown := strings.NewReplacer("|", `\|`, "<", "&lt;")
 	type row struct{ commands, takes, meaning string }
 	rows := map[string]row{
-		keyScenarios: {"run", "a list of strings", "names of scenarios, and .lab files, also by patterns (default: all that come with the lab)"},
-		keyShards:    {"run, storm", "a whole number", "how many parts there are: `--shard 1` is then the first"},
+		"scenarios": {"run", "a list of strings", "names of scenarios, and .lab files, also by patterns (default: all that come with the lab)"},
+		"shards":    {"run, storm", "a whole number", "how many parts there are: `--shard 1` is then the first"},
 	}
 	var names []string
-	for _, cmd := range suiteCommands() {
-		for _, name := range keysOf(cmd) {
+	for _, cmd := range run.SuiteCommands() {
+		for _, name := range run.KeysOf(cmd) {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -34,7 +37,7 @@ func TestConfigurationPage(t *testing.T) {
 				continue
 			}
 			_, usage := pflag.UnquoteUsage(flag)
-			takes := valueOf(flag.Value.Type())
+			takes := cli.ValueOf(flag.Value.Type())
 			if _, many := flag.Value.(pflag.SliceValue); many {
 				takes = "a list of strings"
 			}
@@ -74,16 +77,18 @@ func TestConfigurationPage(t *testing.T) {
 
 // TestSuiteExample: what lab init writes is read, also with all that it has as comments.
 func TestSuiteExample(t *testing.T) {
-	all := regexp.MustCompile(`(?m)^# (\w+ *= )`).ReplaceAllString(suiteExample, "$1")
-	for _, text := range []string{suiteExample, all} {
-		file, err := suite.Parse(suite.Name, []byte(text))
+	t.Chdir(t.TempDir())
+	var said bytes.Buffer
+	require.Equal(t, cli.CodeExpected, carryOut(t.Context(), []string{"init"}, strings.NewReader(""), &said, &said), said.String())
+	example, err := os.ReadFile(suite.Name)
+	require.NoError(t, err)
+	all := regexp.MustCompile(`(?m)^# (\w+ *= )`).ReplaceAll(example, []byte("$1"))
+	for _, text := range [][]byte{example, all} {
+		file, err := suite.Parse(suite.Name, text)
 		require.NoError(t, err)
-		s := &suiteRun{file: file}
-		for _, key := range file.Keys {
-			assert.NoError(t, s.check(key))
-		}
+		assert.NoError(t, run.CheckSuite(file))
 	}
-	file, _ := suite.Parse(suite.Name, []byte(all))
+	file, _ := suite.Parse(suite.Name, all)
 	assert.Greater(t, len(file.Keys), 10)
 }
 
@@ -98,9 +103,7 @@ func TestSuiteInDocs(t *testing.T) {
 			seen++
 			file, err := suite.Parse(page, []byte(m[1]))
 			require.NoError(t, err)
-			for _, key := range file.Keys {
-				assert.NoError(t, (&suiteRun{file: file}).check(key))
-			}
+			assert.NoError(t, run.CheckSuite(file))
 		}
 	}
 	assert.Positive(t, seen)

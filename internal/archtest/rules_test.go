@@ -171,18 +171,91 @@ func rules() map[string]rule {
 		"web/wasm":            {own: []string{"internal/sim/search", "web/internal/playground"}},
 		"web/build":           {own: []string{"internal/report/web", "web/internal/course"}},
 		"web/internal/course": {pure: true, scripted: true},
+		// The command only lists its commands. Each family of them is a package.
 		"cmd/lab": {
 			own: []string{
-				"internal/serve", "internal/report/web",
-				"internal/adapters", "history", "internal/compare", "internal/explain", "internal/reasons", "internal/export", "internal/find", "internal/grade", "internal/kits", "internal/recorded", "internal/lab", "scenarios", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/worker",
-				"internal/report", "internal/report/diagram", "internal/report/exploration", "internal/report/figures", "internal/report/format", "internal/report/page", "internal/report/rundir", "internal/report/screen", "internal/report/terminal",
-				// The nouns that it passes from one to the other, and what its doctor looks at.
-				"internal/bench", "internal/bench/measure", "impls", "checker", "internal/record", "faults", "internal/faults/clocks", "internal/faults/server/address", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis", "internal/faults/server/zookeeper", "internal/faults/network",
-				// The explorer needs no runner: the command starts it, shows what it tells, and has it written as a script.
-				"internal/sim/search", "internal/sim/points", "internal/sim/trace", "internal/scenarios/reproduce",
-				"internal/sources", "internal/spelling", "internal/suite", "internal/supervise", "internal/waiting",
+				"cmd/lab/internal/bench", "cmd/lab/internal/browse", "cmd/lab/internal/cli", "cmd/lab/internal/client", "cmd/lab/internal/explore", "cmd/lab/internal/look", "cmd/lab/internal/option", "cmd/lab/internal/run", "cmd/lab/internal/saved", "cmd/lab/internal/write",
+				"impls", "internal/explain", "internal/lab", "internal/report/format", "internal/supervise", "internal/worker",
 			},
-			external: []string{"github.com/rogpeppe/go-internal/diff", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
+			external: []string{"github.com/spf13/cobra"},
+		},
+		// What all share: how a command talks, what a user can name, and flags that several have. None of these knows a command.
+		"cmd/lab/internal/cli": {
+			own: []string{
+				"internal/lab", "internal/record", "internal/report/format", "internal/report/terminal", "internal/spelling", "internal/supervise", "scenarios",
+			},
+			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		},
+		"cmd/lab/internal/naming": {
+			own: []string{
+				"cmd/lab/internal/cli",
+				"checker", "history", "impls", "internal/explain", "internal/find", "internal/lab", "internal/record", "internal/report/rundir", "internal/scenarios/play", "internal/spelling", "internal/waiting", "scenarios",
+			},
+			external: []string{"github.com/spf13/cobra"},
+		},
+		"cmd/lab/internal/option": {
+			own: []string{
+				"cmd/lab/internal/cli", "cmd/lab/internal/naming",
+				"impls", "internal/faults/network", "internal/faults/server/address", "internal/faults/server/redis", "internal/lab", "internal/record", "internal/report", "internal/report/screen", "internal/scenarios/live", "internal/scenarios/play", "internal/waiting",
+			},
+			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		},
+		// The families. Who shows saved runs shows names and tables of the explorer, too, and a browser orders runs.
+		"cmd/lab/internal/run": {
+			own: []string{
+				"cmd/lab/internal/cli", "cmd/lab/internal/naming", "cmd/lab/internal/option",
+				"faults", "history", "impls", "internal/faults/server/address", "internal/lab", "internal/record", "internal/report", "internal/report/screen", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "internal/suite", "scenarios",
+			},
+			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		},
+		"cmd/lab/internal/explore": {
+			own: []string{
+				"cmd/lab/internal/cli", "cmd/lab/internal/naming", "cmd/lab/internal/option",
+				"checker", "faults", "history", "impls", "internal/lab", "internal/record", "internal/report/exploration", "internal/report/format", "internal/report/rundir", "internal/report/terminal", "internal/scenarios/live", "internal/scenarios/reproduce", "internal/sim/points", "internal/sim/search", "internal/sim/trace", "scenarios",
+			},
+			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		},
+		"cmd/lab/internal/bench": {
+			own: []string{
+				"cmd/lab/internal/cli", "cmd/lab/internal/naming",
+				"impls", "internal/bench", "internal/bench/measure", "internal/lab", "internal/report/figures", "internal/scenarios/play", "internal/waiting",
+			},
+			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		},
+		"cmd/lab/internal/saved": {
+			own: []string{
+				"cmd/lab/internal/cli", "cmd/lab/internal/explore", "cmd/lab/internal/look", "cmd/lab/internal/naming", "cmd/lab/internal/option",
+				"checker", "history", "impls", "internal/compare", "internal/export", "internal/lab", "internal/record", "internal/recorded", "internal/report/diagram", "internal/report/format", "internal/report/page", "internal/report/rundir", "internal/report/terminal", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/storm", "scenarios",
+			},
+			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		},
+		"cmd/lab/internal/look": {
+			own: []string{
+				"cmd/lab/internal/cli", "cmd/lab/internal/naming",
+				"checker", "faults", "impls", "internal/adapters", "internal/explain", "internal/find", "internal/lab", "internal/reasons", "internal/record", "internal/report/diagram", "internal/report/format", "internal/report/rundir", "internal/scenarios/live", "internal/scenarios/play", "internal/sources", "scenarios",
+			},
+			external: []string{"github.com/spf13/cobra"},
+		},
+		"cmd/lab/internal/browse": {
+			own: []string{
+				"cmd/lab/internal/cli", "cmd/lab/internal/naming", "cmd/lab/internal/option", "cmd/lab/internal/run", "cmd/lab/internal/saved",
+				"impls", "internal/lab", "internal/report", "internal/report/figures", "internal/report/rundir", "internal/report/terminal", "internal/report/web", "internal/serve", "scenarios",
+			},
+			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		},
+		"cmd/lab/internal/client": {
+			own: []string{
+				"cmd/lab/internal/cli", "cmd/lab/internal/naming", "cmd/lab/internal/option", "cmd/lab/internal/write",
+				"checker", "impls", "internal/adapters", "internal/faults/network", "internal/faults/server/etcd", "internal/faults/server/postgres", "internal/faults/server/redis", "internal/faults/server/zookeeper", "internal/grade", "internal/kits", "internal/lab", "internal/record", "internal/report", "internal/report/format", "internal/scenarios/live", "internal/scenarios/play", "scenarios",
+			},
+			external: []string{"github.com/spf13/cobra"},
+		},
+		"cmd/lab/internal/write": {
+			own: []string{
+				"cmd/lab/internal/cli",
+				"internal/faults/clocks", "internal/kits", "internal/report/format", "scenarios",
+			},
+			external: []string{"github.com/rogpeppe/go-internal/diff", "github.com/spf13/cobra"},
 		},
 
 		// Modules of their own, so that what they need stays out of this one's.

@@ -133,8 +133,11 @@ func (s Subject) Introduced(hello protocol.Hello) (Subject, error) {
 // MaxServers is how many servers a lock may be kept on.
 const MaxServers = 9
 
-// MaxLease is the longest lease of a storm, and so the longest that a lock may need to keep its promises.
-const MaxLease = time.Minute
+// MinLease is the shortest lease of a storm, and MaxLease the longest, which is also the longest that a lock may need to keep its promises.
+const (
+	MinLease = 200 * time.Millisecond
+	MaxLease = time.Minute
+)
 
 func needOf(hello protocol.Hello) impls.Need {
 	switch hello.Servers {
