@@ -45,7 +45,6 @@ func above() map[string]int {
 		"internal/scenarios/sim lines":                       5259,
 		"internal/scenarios/sim.bubble methods":              44,
 		"internal/scenarios/storm.evidence methods":          45,
-		"internal/sim/redis.Server methods":                  43,
 		"locktest.level fields":                              28,
 	}
 }

@@ -27,7 +27,7 @@ func (p *peer) Call(asked *play.Operation) error {
 	op := &operation{Operation: asked}
 	p.inFlight[name] = op
 	p.hand(func() {
-		op.task = p.proc.Call(name, op.Op, func(ctx process.Context, lock impls.Lock) history.Answer {
+		op.task = p.proc.Call(name, op.Op, func(ctx context.Context, lock impls.Lock) history.Answer {
 			op.answer = p.carryOut(ctx, lock, op)
 			return history.Answer{Outcome: op.answer.Outcome}
 		})
@@ -36,7 +36,7 @@ func (p *peer) Call(asked *play.Operation) error {
 }
 
 // carryOut is what the client does for an operation. It runs in the process.
-func (p *peer) carryOut(ctx process.Context, lock impls.Lock, op *operation) history.Answer {
+func (p *peer) carryOut(ctx context.Context, lock impls.Lock, op *operation) history.Answer {
 	h := op.Handle
 	switch op.Op {
 	case history.OpAcquire:
@@ -51,24 +51,24 @@ func (p *peer) carryOut(ctx process.Context, lock impls.Lock, op *operation) his
 			Resource: p.proc.ResourceOf(h.Name), Shared: p.proc.Env(h.Name).Shared, Client: p.name, Key: h.Data.Key,
 			Stock: h.Data.Stock, Item: h.Data.Item,
 		}
-		return task.Under(lock).Do(ctx.Ctx(), h.Data.Work)
+		return task.Under(lock).Do(ctx, h.Data.Work)
 	}
-	return answers.Perform(ctx.Ctx(), lock, op.Op)
+	return answers.Perform(ctx, lock, op.Op)
 }
 
 // acquire tries for some time, which is real unless the lock measures it: a client whose clock is wrong is to wait no longer and no shorter
 // for it.
-func (p *peer) acquire(ctx process.Context, lock impls.Lock, op *operation, way waiting.Way) (bool, error) {
+func (p *peer) acquire(ctx context.Context, lock impls.Lock, op *operation, way waiting.Way) (bool, error) {
 	env, within := p.proc.Env(op.Handle.Name), op.Within
 	if within == 0 {
-		return waiting.Acquire(ctx.Ctx(), ended(), env, lock, way)
+		return waiting.Acquire(ctx, ended(), env, lock, way)
 	}
 	if timed, ok := lock.(impls.SelfTimed); ok {
-		return waiting.Acquire(ctx.Ctx(), ctx.Ctx(), env, lock, p.paced(waiting.ByLock(way, timed, within)))
+		return waiting.Acquire(ctx, ctx, env, lock, p.paced(waiting.ByLock(way, timed, within)))
 	}
-	patience, timer := ctx.Fork()
+	patience, timer := process.Fork(ctx)
 	p.cell.timeline.after(within, func() { p.expire(timer) })
-	return waiting.Acquire(ctx.Ctx(), patience.Ctx(), env, lock, p.paced(way))
+	return waiting.Acquire(ctx, patience, env, lock, p.paced(way))
 }
 
 func ended() context.Context {

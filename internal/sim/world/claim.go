@@ -23,8 +23,8 @@ type claim struct {
 	standing standing
 	over     bool // its client has called release, or was told that it is lost
 	dead     bool
-	ends     int
-	value    string
+	ends     int    // when its lease does; not positive: it has
+	value    string // of the lock's key
 }
 
 // nobodys is no claim.

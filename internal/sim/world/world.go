@@ -96,7 +96,7 @@ type client struct {
 	travel       []message
 	paused, busy bool // since its last step; in a long hold
 	deaf         bool // its operation waits for what is lost
-	inbox        []heard
+	inbox        []publication
 	connections
 	session session
 	delayed bool // its operation, by a pause
@@ -258,7 +258,7 @@ func (c *client) appendTo(b []byte, moment int) []byte {
 		for _, words := range m.commands {
 			b = binary.AppendVarint(b, int64(len(words)))
 			for _, word := range words {
-				b = append(binary.AppendVarint(b, int64(len(word))), word...)
+				b = service.AppendText(b, word)
 			}
 		}
 		b = appendFlags(b, m.ended, m.ok, m.again, m.soon, m.torn)
