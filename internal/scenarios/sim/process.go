@@ -26,7 +26,7 @@ func (p *peer) Call(asked *play.Operation) error {
 	op := &operation{Operation: asked}
 	p.inFlight[name] = op
 	p.hand(func() {
-		op.task = p.proc.Call(name, op.Op, func(ctx process.Context, lock impls.Lock) history.Answer {
+		op.task = p.proc.Call(name, op.Op, func(ctx context.Context, lock impls.Lock) history.Answer {
 			op.answer = p.carryOut(ctx, lock, op)
 			return history.Answer{Outcome: op.answer.Outcome}
 		})
@@ -35,25 +35,25 @@ func (p *peer) Call(asked *play.Operation) error {
 }
 
 // carryOut is what the client does for an operation. It runs in the process.
-func (p *peer) carryOut(ctx process.Context, lock impls.Lock, op *operation) history.Answer {
+func (p *peer) carryOut(ctx context.Context, lock impls.Lock, op *operation) history.Answer {
 	name := op.Handle.Name
 	task := work.Task{Resource: p.proc.ResourceOf(name), Shared: p.proc.Env(name).Shared, Client: p.name}
-	return p.perform(ctx.Ctx(), lock, op.Operation, task, func(way waiting.Way) (bool, error) { return p.acquire(ctx, lock, op, way) })
+	return p.perform(ctx, lock, op.Operation, task, func(way waiting.Way) (bool, error) { return p.acquire(ctx, lock, op, way) })
 }
 
 // acquire tries for some time, which is real unless the lock measures it: a client whose clock is wrong is to wait no longer and no shorter
 // for it.
-func (p *peer) acquire(ctx process.Context, lock impls.Lock, op *operation, way waiting.Way) (bool, error) {
+func (p *peer) acquire(ctx context.Context, lock impls.Lock, op *operation, way waiting.Way) (bool, error) {
 	env, within := p.proc.Env(op.Handle.Name), op.Within
 	if within == 0 {
-		return waiting.Acquire(ctx.Ctx(), ended(), env, lock, way)
+		return waiting.Acquire(ctx, ended(), env, lock, way)
 	}
 	if timed, ok := lock.(impls.SelfTimed); ok {
-		return waiting.Acquire(ctx.Ctx(), ctx.Ctx(), env, lock, p.paced(waiting.ByLock(way, timed, within)))
+		return waiting.Acquire(ctx, ctx, env, lock, p.paced(waiting.ByLock(way, timed, within)))
 	}
-	patience, timer := ctx.Fork()
+	patience, timer := process.Fork(ctx)
 	p.expire(timer, within)
-	return waiting.Acquire(ctx.Ctx(), patience.Ctx(), env, lock, p.paced(way))
+	return waiting.Acquire(ctx, patience, env, lock, p.paced(way))
 }
 
 func ended() context.Context {

@@ -27,12 +27,11 @@ type Moments struct {
 	Declares bool // the lock says what it keeps
 	Runs     int  // how often its code was run
 
-	running  atomic.Int64 // the run under way
-	deadline bool         // it has asked for the deadline of its context
-	late     bool         // it has asked whether a time-out of its own is over for which nothing waits
-	starts   map[int]*Moment
-	rests    map[string]*Moment
-	lives    [2]life
+	running atomic.Int64  // the run under way
+	noted   process.Noted // of all runs
+	starts  map[int]*Moment
+	rests   map[string]*Moment
+	lives   [2]life
 }
 
 // New is no moments yet. They are to be closed.
@@ -174,9 +173,9 @@ func (l *Moments) sample(m, twin *Moment) error {
 // Noticed says what the lock does that no search follows; empty: nothing was noticed.
 func (l *Moments) Noticed() string {
 	switch {
-	case l.deadline:
+	case l.noted.AskedDeadline:
 		return "it asks for the deadline of its context, which in a search has none"
-	case l.late:
+	case l.noted.AskedLate:
 		return "it asks whether a time-out of its own is over for which nothing waits, and in a search a time-out ends only what waits for it"
 	}
 	return ""

@@ -16,17 +16,17 @@ func (l *Moments) operation(op history.Op, resource impls.Server) process.Operat
 	case history.OpAcquire:
 		return acquire
 	case history.OpWork:
-		return func(ctx process.Context, lock impls.Lock) history.Answer {
-			return work.Task{Resource: resource, Key: l.Counter}.Under(lock).Do(ctx.Ctx(), history.Counter)
+		return func(ctx context.Context, lock impls.Lock) history.Answer {
+			return work.Task{Resource: resource, Key: l.Counter}.Under(lock).Do(ctx, history.Counter)
 		}
 	}
-	return func(ctx process.Context, lock impls.Lock) history.Answer {
-		return answers.Settled(lock.Release(ctx.Ctx()))
+	return func(ctx context.Context, lock impls.Lock) history.Answer {
+		return answers.Settled(lock.Release(ctx))
 	}
 }
 
-func acquire(ctx process.Context, lock impls.Lock) history.Answer {
-	held, err := lock.TryAcquire(ctx.Ctx())
+func acquire(ctx context.Context, lock impls.Lock) history.Answer {
+	held, err := lock.TryAcquire(ctx)
 	return answers.Granted(lock, held, err)
 }
 

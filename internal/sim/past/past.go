@@ -76,10 +76,14 @@ type Known struct {
 	Clocks Clocks
 	Limits bool // the lock says for how long it is held
 	Lives  bool // it asks how long keys live
+	Stays  bool // it leaves its key without an expiry, so the lease is in the value
 }
 
-// ErrLives is of a lock that has turned out to ask how long keys live.
-var ErrLives = errors.New("the lock asks how long keys live")
+// What a lock has turned out to do.
+var (
+	ErrLives = errors.New("the lock asks how long keys live")
+	ErrStays = errors.New("the lock leaves its key without an expiry")
+)
 
 var (
 	errReads    = errors.New("the lock reads clocks")
@@ -95,6 +99,8 @@ func (k Known) Learn(err error, differ bool) (Known, bool) {
 		k.Limits = true
 	case errors.Is(err, ErrLives):
 		k.Lives = true
+	case errors.Is(err, ErrStays):
+		k.Stays = true
 	case errors.Is(err, errReads) && differ:
 		k.Clocks = Differences
 	case errors.Is(err, errReads), errors.Is(err, errAbsolute):

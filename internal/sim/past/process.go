@@ -76,7 +76,7 @@ func (l *Moments) note(m *Moment, live *life) error {
 	m.Reads, m.Read = live.host.read || live.host.asked, live.host.read || m.before != nil && m.before.Read
 	live.host.follow(m.Waits)
 	asleep := func(w process.Wait) bool { return w.Kind == process.Sleep }
-	l.deadline, l.late = l.deadline || live.process.AskedDeadline(), l.late || live.process.AskedLate()
+	l.noted.AskedDeadline, l.noted.AskedLate = l.noted.AskedDeadline || live.process.AskedDeadline, l.noted.AskedLate || live.process.AskedLate
 	m.Sleeps = m.before != nil && m.before.Sleeps && !m.Idle() || slices.ContainsFunc(m.Waits, asleep)
 	if err := l.declared(m, live); err != nil {
 		return err

@@ -18,43 +18,43 @@ func TestClosedProcessesLeaveNothing(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	spec, _ := impls.Find("setnx-del")
 	unwound := 0
-	sleeps := func(ctx Context, env impls.Env) { _ = env.Sleep(ctx.Ctx(), time.Hour) }
+	sleeps := func(ctx context.Context, env impls.Env) { _ = env.Sleep(ctx, time.Hour) }
 	recovers := func(turn func()) { defer func() { _ = recover() }(); turn() }
 	for _, test := range []struct {
 		name    string
-		run     func(ctx Context, env impls.Env)
+		run     func(ctx context.Context, env impls.Env)
 		waits   int
 		unwound int
 		err     error
 	}{
-		{"returns", func(Context, impls.Env) {}, 0, 0, nil},
-		{"is closed", func(ctx Context, env impls.Env) { defer func() { unwound++ }(); sleeps(ctx, env) }, 1, 1, nil},
-		{"panics", func(Context, impls.Env) { panic("at once") }, 0, 0, ErrPanic},
-		{"recovers what closes it", func(ctx Context, env impls.Env) { defer func() { _ = recover() }(); sleeps(ctx, env) }, 1, 0, nil},
-		{"waits while it unwinds", func(ctx Context, env impls.Env) { defer sleeps(ctx, env); sleeps(ctx, env) }, 1, 0, nil},
-		{"goes by a derived context", func(ctx Context, env impls.Env) {
-			within, cancel := context.WithCancel(ctx.Ctx())
+		{"returns", func(context.Context, impls.Env) {}, 0, 0, nil},
+		{"is closed", func(ctx context.Context, env impls.Env) { defer func() { unwound++ }(); sleeps(ctx, env) }, 1, 1, nil},
+		{"panics", func(context.Context, impls.Env) { panic("at once") }, 0, 0, ErrPanic},
+		{"recovers what closes it", func(ctx context.Context, env impls.Env) { defer func() { _ = recover() }(); sleeps(ctx, env) }, 1, 0, nil},
+		{"waits while it unwinds", func(ctx context.Context, env impls.Env) { defer sleeps(ctx, env); sleeps(ctx, env) }, 1, 0, nil},
+		{"goes by a derived context", func(ctx context.Context, env impls.Env) {
+			within, cancel := context.WithCancel(ctx)
 			defer cancel()
 			for within.Err() == nil {
 				recovers(func() { sleeps(ctx, env) })
 			}
 		}, 1, 0, nil},
-		{"looks whether it is done", func(ctx Context, env impls.Env) {
+		{"looks whether it is done", func(ctx context.Context, env impls.Env) {
 			for {
 				select {
-				case <-ctx.Ctx().Done():
+				case <-ctx.Done():
 					return
 				default:
 					recovers(func() { sleeps(ctx, env) })
 				}
 			}
 		}, 1, 0, nil},
-		{"is closed again", func(ctx Context, env impls.Env) { defer func() { unwound++ }(); sleeps(ctx, env) }, 1, 1, nil},
+		{"is closed again", func(ctx context.Context, env impls.Env) { defer func() { unwound++ }(); sleeps(ctx, env) }, 1, 1, nil},
 	} {
 		unwound = 0
 		p := New(&keeper{begun: map[int]time.Duration{}})
 		p.Open("lock", spec, impls.Options{Key: "lock", Lease: time.Second}, 1)
-		p.Call("lock", history.OpAcquire, func(ctx Context, _ impls.Lock) history.Answer {
+		p.Call("lock", history.OpAcquire, func(ctx context.Context, _ impls.Lock) history.Answer {
 			test.run(ctx, p.Env("lock"))
 			return history.Answer{Outcome: history.OK}
 		})
@@ -67,11 +67,11 @@ func TestClosedProcessesLeaveNothing(t *testing.T) {
 
 // A task that recovers from whatever ends it, and never looks at its context, is left where it stands: to close the process takes no longer.
 func TestEndlessTasksAreLeft(t *testing.T) {
-	p, _, _ := opened(t, func(ctx Context, env impls.Env) error {
+	p, _, _ := opened(t, func(ctx context.Context, env impls.Env) error {
 		for {
 			func() {
 				defer func() { _ = recover() }()
-				_ = env.Sleep(ctx.Ctx(), time.Second)
+				_ = env.Sleep(ctx, time.Second)
 			}()
 		}
 	})
@@ -96,8 +96,8 @@ func TestTimeoutsForNothingAreNoted(t *testing.T) {
 		p := New(&timeless{})
 		spec, _ := impls.Find("setnx-del")
 		p.Open("lock", spec, impls.Options{Key: "lock", Lease: time.Second}, 1)
-		p.Call("lock", history.OpAcquire, func(ctx Context, _ impls.Lock) history.Answer {
-			held, cancel := p.Env("lock").WithTimeout(ctx.Ctx(), time.Hour)
+		p.Call("lock", history.OpAcquire, func(ctx context.Context, _ impls.Lock) history.Answer {
+			held, cancel := p.Env("lock").WithTimeout(ctx, time.Hour)
 			kept := test.keeps(held)
 			if !test.want {
 				cancel()
@@ -106,7 +106,7 @@ func TestTimeoutsForNothingAreNoted(t *testing.T) {
 			return answers.Settled(kept.Err() == nil, nil)
 		})
 		p.Resume(p.Waits()[0].Task, Input{})
-		require.Equal(t, test.want, p.AskedLate(), name)
+		require.Equal(t, test.want, p.AskedLate, name)
 		p.Close()
 	}
 }

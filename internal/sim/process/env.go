@@ -40,10 +40,10 @@ func (e *env) Token() string {
 }
 
 func (e *env) Sleep(ctx context.Context, d time.Duration) error {
-	if err := e.process.ended(ctx); err != nil || d <= 0 {
-		return err
+	if d <= 0 {
+		return e.process.ended(ctx)
 	}
-	_, err := e.process.block(contextOf(ctx), Wait{Kind: Sleep, Length: d})
+	_, err := e.process.await(ctx, Wait{Kind: Sleep, Length: d})
 	return err
 }
 

@@ -6,6 +6,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -54,13 +55,15 @@ type Process struct {
 	closed  bool
 	sources bool // see SendSources
 	unseen  bool // see Rehearse
-	noted
+	Noted
 }
 
-// noted is what a process notes of the lock's code.
-type noted struct {
-	deadline bool // see AskedDeadline
-	outlives bool // see AskedLate
+// Noted is what a process notes of the lock's code.
+type Noted struct {
+	// AskedDeadline: it has asked for the deadline of a context, and was told that there is none. A real one has what its user gave it.
+	AskedDeadline bool
+	// AskedLate: it has asked whether a time-out of its own is over for which nothing waits. With no Timekeeper it never is.
+	AskedLate bool
 }
 
 // New is a process without locks.
@@ -73,12 +76,6 @@ func New(host Host) *Process {
 
 // SendSources has scripts sent by their source from the start, as if every server had met them before.
 func (p *Process) SendSources() { p.sources = true }
-
-// AskedDeadline says whether the lock's code has asked for the deadline of a context, and was told that there is none. A real one has what its user gave it.
-func (p *Process) AskedDeadline() bool { return p.deadline }
-
-// AskedLate says whether the lock's code has asked whether a time-out of its own is over for which nothing waits. With no Timekeeper it never is.
-func (p *Process) AskedLate() bool { return p.outlives }
 
 // Rehearse has the lock's code not be watched for goroutines of its own, which takes time: other processes have been watched while they did the like.
 func (p *Process) Rehearse() { p.unseen = true }
@@ -114,14 +111,14 @@ func (p *Process) Lock(handle string) impls.Lock { return p.handles[handle].lock
 func (p *Process) Env(handle string) impls.Env { return p.handles[handle] }
 
 // Operation is what an operation does, from its beginning to its end. What it returns comes out as a Notice.
-type Operation func(ctx Context, lock impls.Lock) history.Answer
+type Operation func(ctx context.Context, lock impls.Lock) history.Answer
 
 // Call begins an operation on a lock, and runs it as far as it comes. It returns the number of the task that carries it out.
 func (p *Process) Call(handle string, op history.Op, run Operation) int {
 	e := p.handles[handle]
 	scope := p.newScope(e.scope)
 	t := p.spawn(ofOperations, func() {
-		answer := run(Context{scope}, e.lock)
+		answer := run(scope, e.lock)
 		p.say(Notice{Kind: Returned, Handle: handle, Op: op, Answer: answer})
 		e.acquiring = false
 		p.notices = append(p.notices, e.kept...)

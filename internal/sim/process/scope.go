@@ -38,7 +38,7 @@ func (p *Process) newScope(parent context.Context) *scope {
 
 // Deadline is none: a lock that acts on it would act on a clock. That it asked is noted.
 func (s *scope) Deadline() (time.Time, bool) {
-	s.process.deadline = true
+	s.process.AskedDeadline = true
 	return time.Time{}, false
 }
 
@@ -58,7 +58,7 @@ func (s *scope) asked() {
 		return
 	}
 	if t := p.running; t != nil && t.timer != s.number {
-		p.outlives = true
+		p.AskedLate = true
 	}
 }
 
@@ -151,64 +151,42 @@ func (p *Process) noteDerived() {
 	for _, h := range p.hooks {
 		waited := func(t *task) bool { return t != nil && t.timer == h.scope.number }
 		if h.scope.limit > 0 && !slices.ContainsFunc(p.tasks, waited) {
-			p.outlives = true
+			p.AskedLate = true
 		}
 	}
 }
 
-// Context is the context of an operation or of a background task.
-type Context struct{ scope *scope }
-
-// Ctx is the context as a lock wants it.
-func (c Context) Ctx() context.Context {
-	if c.scope == nil {
-		return context.Background()
-	}
-	return c.scope
+// Fork is a context within that of an operation, with the number by which Process.Expire ends it as a time-out does.
+func Fork(ctx context.Context) (within context.Context, timer int) {
+	p := scopeOf(ctx).process
+	s := p.newScope(ctx)
+	p.timers[s.number] = s
+	return s, s.number
 }
 
-// Err says whether the context has ended.
-func (c Context) Err() error {
-	if c.scope == nil {
+// scopeOf finds what the model knows about a context that a lock uses; nil: it cannot end. Such a one hides those around it.
+func scopeOf(ctx context.Context) *scope {
+	if ctx.Done() == nil {
 		return nil
 	}
-	return c.scope.ended()
-}
-
-// Fork is a context within this one, with the number by which Process.Expire ends it as a time-out does.
-func (c Context) Fork() (Context, int) {
-	s := c.scope.process.newScope(c.scope)
-	s.process.timers[s.number] = s
-	return Context{s}, s.number
-}
-
-// contextOf finds what the model knows about a context that a lock uses. One that cannot end hides those around it.
-func contextOf(ctx context.Context) Context {
-	if ctx.Done() == nil {
-		return Context{}
-	}
 	s, _ := ctx.Value(scopeKey{}).(*scope)
-	return Context{s}
+	return s
 }
 
 // timed is the nearest context around that has a time-out and has not ended.
-func (c Context) timed() *scope {
-	for s := c.scope; s != nil; {
-		if s.limit > 0 && s.err == nil {
-			return s
-		}
-		s = contextOf(s.parent).scope
+func (s *scope) timed() *scope {
+	for s != nil && (s.limit == 0 || s.err != nil) {
+		s = scopeOf(s.parent)
 	}
-	return nil
+	return s
 }
 
-// expire ends the context with that number.
-func (c Context) expire(number int) {
-	for s := c.scope; s != nil; {
-		if s.number == number {
-			s.end(errExpired)
-			return
-		}
-		s = contextOf(s.parent).scope
+// expire ends the context around with that number.
+func (s *scope) expire(number int) {
+	for s != nil && s.number != number {
+		s = scopeOf(s.parent)
+	}
+	if s != nil {
+		s.end(errExpired)
 	}
 }

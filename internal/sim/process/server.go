@@ -84,10 +84,7 @@ func (s server) one(ctx context.Context, conn int, script bool, command []string
 // send sends commands in a row and waits for the replies. A library that sends again does so where it lost them.
 func (s server) send(ctx context.Context, conn int, commands ...[]string) ([]service.Reply, error) {
 	for sent := 0; ; sent++ {
-		if err := s.process.ended(ctx); err != nil {
-			return nil, err
-		}
-		in, err := s.process.block(contextOf(ctx), Wait{Kind: Request, Handle: s.handle, Commands: commands, Server: s.index, Conn: conn})
+		in, err := s.process.await(ctx, Wait{Kind: Request, Handle: s.handle, Commands: commands, Server: s.index, Conn: conn})
 		switch {
 		case err != nil:
 			return nil, err
@@ -206,17 +203,11 @@ type subscription struct {
 }
 
 func (s *subscription) Receive(ctx context.Context) (string, error) {
-	if err := s.server.process.ended(ctx); err != nil {
-		return "", err
+	in, err := s.server.process.await(ctx, Wait{Kind: Message, Handle: s.server.handle, Server: s.server.index, Conn: s.conn})
+	if err == nil && in.Lost {
+		err = errLost
 	}
-	in, err := s.server.process.block(contextOf(ctx), Wait{Kind: Message, Handle: s.server.handle, Server: s.server.index, Conn: s.conn})
-	switch {
-	case err != nil:
-		return "", err
-	case in.Lost:
-		return "", errLost
-	}
-	return in.Message, nil
+	return in.Message, err
 }
 
 func (s *subscription) Close() {

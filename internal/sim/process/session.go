@@ -81,10 +81,7 @@ func (s session) Valid() time.Duration { return s.keeper.Lasts(s.handle) }
 
 // ask sends a request and reads its reply.
 func (s session) ask(ctx context.Context, watch int, words ...string) (service.Reply, error) {
-	if err := s.process.ended(ctx); err != nil {
-		return service.Reply{}, err
-	}
-	in, err := s.process.block(contextOf(ctx), Wait{Kind: Request, Handle: s.handle, Commands: [][]string{words}, Number: watch})
+	in, err := s.process.await(ctx, Wait{Kind: Request, Handle: s.handle, Commands: [][]string{words}, Number: watch})
 	switch {
 	case err != nil:
 		return service.Reply{}, err
@@ -115,10 +112,7 @@ type nodeWatch struct {
 }
 
 func (w nodeWatch) Receive(ctx context.Context) (string, error) {
-	if err := w.session.process.ended(ctx); err != nil {
-		return "", err
-	}
-	_, err := w.session.process.block(contextOf(ctx), Wait{Kind: Message, Handle: w.session.handle, Number: w.number})
+	_, err := w.session.process.await(ctx, Wait{Kind: Message, Handle: w.session.handle, Number: w.number})
 	return "", err
 }
 
@@ -132,10 +126,7 @@ type lifetime struct {
 }
 
 func (l lifetime) Prolonged(ctx context.Context) error {
-	if err := l.session.process.ended(ctx); err != nil {
-		return err
-	}
-	in, err := l.session.process.block(contextOf(ctx), Wait{Kind: Contact, Handle: l.session.handle, Number: l.number})
+	in, err := l.session.process.await(ctx, Wait{Kind: Contact, Handle: l.session.handle, Number: l.number})
 	if err == nil && in.Lost {
 		return impls.ErrExpired
 	}

@@ -107,6 +107,14 @@ func (p *Process) ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// await has the running task wait within a context, unless that has ended.
+func (p *Process) await(ctx context.Context, w Wait) (Input, error) {
+	if err := p.ended(ctx); err != nil {
+		return Input{}, err
+	}
+	return p.block(scopeOf(ctx), w)
+}
+
 // stopped unwinds a task that is closed.
 type stopped struct{}
 
@@ -163,8 +171,8 @@ func (p *Process) settle() {
 	}
 }
 
-// block is called by the task that runs: it waits.
-func (p *Process) block(ctx Context, w Wait) (Input, error) {
+// block is called by the task that runs: it waits within a scope, or within nil, which does not end.
+func (p *Process) block(within *scope, w Wait) (Input, error) {
 	t := p.running
 	if t == nil && p.steps.Load() == 0 {
 		p.fail("New asks a server, sleeps or waits, which only operations and background tasks can")
@@ -178,29 +186,31 @@ func (p *Process) block(ctx Context, w Wait) (Input, error) {
 		p.leaveEndless()
 		panic(stopped{})
 	}
-	p.limit(t, ctx, &w)
+	p.limit(t, within.timed(), &w)
 	p.waits++
 	w.Task, w.Seq = t.number, p.waits
 	if h, asks := p.host.(Sited); asks && h.NotesSites() {
 		w.Sites = sites()
 	}
-	t.wait, t.input, t.blocked = w, Input{}, ctx.scope
+	t.wait, t.input, t.blocked = w, Input{}, within
 	if !t.coroutine.yield(struct{}{}) || p.closed {
 		panic(stopped{})
 	}
 	t.blocked = nil
 	if t.input.Expired {
-		ctx.expire(w.Timer)
+		within.expire(w.Timer)
 	}
-	return t.input, ctx.Err()
+	if within == nil {
+		return t.input, nil
+	}
+	return t.input, within.ended()
 }
 
 // limit puts the time-out of the wait into it.
-func (p *Process) limit(t *task, ctx Context, w *Wait) {
+func (p *Process) limit(t *task, timed *scope, w *Wait) {
 	if _, minded := p.host.(Timekeeper); minded {
 		return
 	}
-	timed := ctx.timed()
 	if timed == nil {
 		t.timer = 0
 		return
@@ -219,7 +229,7 @@ func (p *Process) join(other *task) {
 		return
 	}
 	other.joiners = append(other.joiners, p.running)
-	_, _ = p.block(Context{}, Wait{Kind: Join})
+	_, _ = p.block(nil, Wait{Kind: Join})
 }
 
 // root is the outermost function of the calling goroutine that is not the runtime's. A lock that uses its Env from a goroutine of its own has

@@ -32,7 +32,7 @@ func (k *keeper) Token() string {
 func (k *keeper) Begun(timer int, d time.Duration) { k.begun[timer] = d }
 
 // opened is a process with one lock, and an operation that does what the test says.
-func opened(t *testing.T, run func(ctx Context, env impls.Env) error) (*Process, *keeper, int) {
+func opened(t *testing.T, run func(ctx context.Context, env impls.Env) error) (*Process, *keeper, int) {
 	t.Helper()
 	k := &keeper{begun: map[int]time.Duration{}}
 	p := New(k)
@@ -40,7 +40,7 @@ func opened(t *testing.T, run func(ctx Context, env impls.Env) error) (*Process,
 	spec, ok := impls.Find("setnx-del")
 	require.True(t, ok)
 	p.Open("lock", spec, impls.Options{Key: "lock", Lease: time.Second}, 1)
-	task := p.Call("lock", history.OpAcquire, func(ctx Context, _ impls.Lock) history.Answer {
+	task := p.Call("lock", history.OpAcquire, func(ctx context.Context, _ impls.Lock) history.Answer {
 		return answers.Settled(true, run(ctx, p.Env("lock")))
 	})
 	return p, k, task
@@ -66,8 +66,8 @@ func returned(t *testing.T, p *Process) string {
 
 // A time-out that a Timekeeper minds spans several waits, and one within it ends before it.
 func TestTimeoutsOfATimekeeper(t *testing.T) {
-	p, k, _ := opened(t, func(ctx Context, env impls.Env) error {
-		outer, cancel := env.WithTimeout(ctx.Ctx(), 10*time.Second)
+	p, k, _ := opened(t, func(ctx context.Context, env impls.Env) error {
+		outer, cancel := env.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		_ = env.Sleep(outer, time.Second)
 		inner, stop := env.WithTimeout(outer, 5*time.Second)
@@ -101,10 +101,10 @@ func TestTimeoutsOfATimekeeper(t *testing.T) {
 // A fork ends alone, and what package context makes of it ends with it, at once.
 func TestForkEndsWhatIsMadeOfIt(t *testing.T) {
 	var timer int
-	p, _, _ := opened(t, func(ctx Context, env impls.Env) error {
-		var patience Context
-		patience, timer = ctx.Fork()
-		within, cancel := context.WithCancel(patience.Ctx())
+	p, _, _ := opened(t, func(ctx context.Context, env impls.Env) error {
+		patience, number := Fork(ctx)
+		timer = number
+		within, cancel := context.WithCancel(patience)
 		defer cancel()
 		_ = env.Sleep(within, time.Hour)
 		if within.Err() == nil || ctx.Err() != nil {

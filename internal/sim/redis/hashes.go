@@ -28,18 +28,12 @@ func hset(s *Server, _ *conn, args []string) service.Reply {
 	if !ok {
 		return wrongType()
 	}
-	if e.hash == nil {
-		e.hash = map[string]string{}
-	}
-	added := int64(0)
+	before := len(e.hash)
 	for i := 2; i < len(args); i += 2 {
-		if _, there := e.hash[args[i]]; !there {
-			added++
-		}
 		e.hash[args[i]] = args[i+1]
 	}
 	s.changed(args[1])
-	return integer(added)
+	return integer(int64(len(e.hash) - before))
 }
 
 func hsetnx(s *Server, c *conn, args []string) service.Reply {

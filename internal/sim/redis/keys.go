@@ -69,7 +69,7 @@ func (s *Server) value(name string, kind valueKind) (e *entry, ok bool) {
 func (s *Server) aggregate(name string, kind valueKind) (e *entry, ok bool) {
 	e, ok = s.value(name, kind)
 	if ok && e == nil {
-		e = &entry{expires: never, kind: kind}
+		e = &entry{expires: never, kind: kind, hash: map[string]string{}, scores: map[string]float64{}, set: map[string]bool{}}
 		s.keys[name] = e
 	}
 	return e, ok
@@ -155,35 +155,36 @@ func (s *Server) touch(name string) {
 func keyCommands() map[string]command {
 	return map[string]command{
 		"PING":      {arity: -1, run: func(*Server, *conn, []string) service.Reply { return status("PONG") }},
-		"DEL":       {arity: -2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.count(args[1:], s.remove) }},
-		"UNLINK":    {arity: -2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.count(args[1:], s.remove) }},
+		"DEL":       {arity: -2, run: each((*Server).remove)},
+		"UNLINK":    {arity: -2, run: each((*Server).remove)},
 		"RENAME":    {arity: 3, run: rename},
 		"RENAMENX":  {arity: 3, run: renamenx},
 		"COPY":      {arity: -3, run: copyKey},
-		"EXISTS":    {arity: -2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.count(args[1:], s.exists) }},
+		"EXISTS":    {arity: -2, run: each(func(s *Server, name string) bool { return s.find(name) != nil })},
 		"TYPE":      {arity: 2, run: typeOf},
-		"TTL":       {arity: 2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.timeToLive(args[1], time.Second) }},
-		"PTTL":      {arity: 2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.timeToLive(args[1], time.Millisecond) }},
-		"EXPIRE":    {arity: -3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.expire(args, time.Second) }},
-		"PEXPIRE":   {arity: -3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.expire(args, time.Millisecond) }},
-		"EXPIREAT":  {arity: -3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.expireAt(args, time.Second) }},
-		"PEXPIREAT": {arity: -3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.expireAt(args, time.Millisecond) }},
+		"TTL":       {arity: 2, run: timeToLive(time.Second)},
+		"PTTL":      {arity: 2, run: timeToLive(time.Millisecond)},
+		"EXPIRE":    {arity: -3, run: expire(time.Second, false)},
+		"PEXPIRE":   {arity: -3, run: expire(time.Millisecond, false)},
+		"EXPIREAT":  {arity: -3, run: expire(time.Second, true)},
+		"PEXPIREAT": {arity: -3, run: expire(time.Millisecond, true)},
 		"PERSIST":   {arity: 2, run: persist},
 		"TIME":      {arity: 1, run: timeOfDay},
 		"FLUSHALL":  {arity: 1, run: flushAll},
 	}
 }
 
-func (s *Server) exists(name string) bool { return s.find(name) != nil }
-
-func (s *Server) count(names []string, is func(string) bool) service.Reply {
-	n := int64(0)
-	for _, name := range names {
-		if is(name) {
-			n++
+// each does something with each of a command's keys, and answers of how many it was true.
+func each(do func(s *Server, name string) bool) runner {
+	return func(s *Server, _ *conn, args []string) service.Reply {
+		n := int64(0)
+		for _, name := range args[1:] {
+			if do(s, name) {
+				n++
+			}
 		}
+		return integer(n)
 	}
-	return integer(n)
 }
 
 func typeOf(s *Server, _ *conn, args []string) service.Reply {
@@ -194,36 +195,52 @@ func typeOf(s *Server, _ *conn, args []string) service.Reply {
 	return status(e.kind.String())
 }
 
-// timeToLive is the remaining time of a key in units, rounded as Redis does; −2 without the key, −1 without an expiry.
-func (s *Server) timeToLive(name string, unit time.Duration) service.Reply {
-	e := s.find(name)
-	switch {
-	case e == nil:
-		return integer(-2)
-	case e.expires == never:
-		return integer(-1)
-	case unit == time.Second:
-		return integer(int64((e.expires - s.now + unit/2) / unit))
+// timeToLive answers the remaining time of a key in units, rounded as Redis does; −2 without the key, −1 without an expiry.
+func timeToLive(unit time.Duration) runner {
+	return func(s *Server, _ *conn, args []string) service.Reply {
+		e := s.find(args[1])
+		switch {
+		case e == nil:
+			return integer(-2)
+		case e.expires == never:
+			return integer(-1)
+		case unit == time.Second:
+			return integer(int64((e.expires - s.now + unit/2) / unit))
+		}
+		return integer(int64((e.expires - s.now) / unit))
 	}
-	return integer(int64((e.expires - s.now) / unit))
 }
 
-// expire sets when a key expires. A time that is not in the future removes it at once.
-func (s *Server) expire(args []string, unit time.Duration) service.Reply {
-	n, ok := parseInt(args[2])
-	if !ok {
-		return notAnInteger()
+// expire sets when a key expires: in so many units, or at that time of the wall clock. A time that is not in the future removes the key at once.
+func expire(unit time.Duration, dated bool) runner {
+	return func(s *Server, _ *conn, args []string) service.Reply {
+		n, ok := parseInt(args[2])
+		if !ok {
+			return notAnInteger()
+		}
+		unit := unit
+		if dated {
+			n, unit = int64(s.fromNow(args, n, unit)/time.Millisecond), time.Millisecond
+		}
+		condition, known := expiryConditionOf(args)
+		switch {
+		case tooLong(n, unit):
+			return badExpiry(args[0])
+		case !known:
+			return s.syntaxError(args)
+		}
+		e, expires := s.find(args[1]), s.now+time.Duration(n)*unit
+		switch {
+		case e == nil || !condition.allows(e.expires, expires):
+			return integer(0)
+		case n <= 0:
+			s.remove(args[1])
+			return integer(1)
+		}
+		e.expires = expires
+		s.changed(args[1])
+		return integer(1)
 	}
-	return s.expireIn(args, n, unit)
-}
-
-// expireAt sets when a key expires, by the wall clock.
-func (s *Server) expireAt(args []string, unit time.Duration) service.Reply {
-	n, ok := parseInt(args[2])
-	if !ok {
-		return notAnInteger()
-	}
-	return s.expireIn(args, int64(s.fromNow(args, n, unit)/time.Millisecond), time.Millisecond)
 }
 
 // fromNow is how far in the future a time of the wall clock is.
@@ -239,40 +256,15 @@ func timeOfDay(s *Server, _ *conn, args []string) service.Reply {
 	})
 }
 
-// expireIn has a key expire in n units.
-func (s *Server) expireIn(args []string, n int64, unit time.Duration) service.Reply {
-	if tooLong(n, unit) {
-		return badExpiry(args[0])
-	}
-	condition, wrong := s.expiryCondition(args)
-	if wrong.Kind == service.Error {
-		return wrong
-	}
-	e := s.find(args[1])
-	switch {
-	case e == nil || !condition.allows(e.expires, s.now+time.Duration(n)*unit):
-		return integer(0)
-	case n <= 0:
-		s.remove(args[1])
-		return integer(1)
-	}
-	e.expires = s.now + time.Duration(n)*unit
-	s.changed(args[1])
-	return integer(1)
-}
-
 // expiryCondition is what may follow EXPIRE key time.
 type expiryCondition string
 
-func (s *Server) expiryCondition(args []string) (expiryCondition, service.Reply) {
+func expiryConditionOf(args []string) (c expiryCondition, known bool) {
 	if len(args) == 3 {
-		return "", service.Reply{}
+		return "", true
 	}
-	condition := expiryCondition(strings.ToUpper(args[3]))
-	if len(args) > 4 || !slices.Contains([]expiryCondition{"NX", "XX", "GT", "LT"}, condition) {
-		return "", s.syntaxError(args)
-	}
-	return condition, service.Reply{}
+	c = expiryCondition(strings.ToUpper(args[3]))
+	return c, len(args) == 4 && slices.Contains([]expiryCondition{"NX", "XX", "GT", "LT"}, c)
 }
 
 // allows says whether an expiry may become another one.

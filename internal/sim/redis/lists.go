@@ -55,24 +55,26 @@ func rangeOf(kind valueKind, elements func(e *entry) []string) runner {
 		if !okFrom || !okTo {
 			return notAnInteger()
 		}
-		return on(kind, bulks(nil), func(_ *Server, e *entry, _ []string) service.Reply { return bulks(part(elements(e), from, to)) })(s, c, args)
+		return on(kind, bulks(nil), func(_ *Server, e *entry, _ []string) service.Reply {
+			list := elements(e)
+			first, end := span(int64(len(list)), from, to)
+			return bulks(list[first:end])
+		})(s, c, args)
 	}
 }
 
-// part is the elements from one index to another, both included; negative ones count from the end.
-func part(list []string, from, to int64) []string {
-	n := int64(len(list))
+// span is where a range of n elements begins and ends that is given by its first and its last index; negative ones count from the end.
+func span(n, from, to int64) (first, end int64) {
 	if from < 0 {
 		from = max(0, from+n)
 	}
 	if to < 0 {
 		to += n
 	}
-	to = min(to, n-1)
-	if from > to {
-		return nil
+	if to = min(to, n-1); from > to {
+		return 0, 0
 	}
-	return list[from : to+1]
+	return from, to + 1
 }
 
 func lindex(_ *Server, e *entry, args []string) service.Reply {
@@ -95,28 +97,26 @@ func lrem(s *Server, c *conn, args []string) service.Reply {
 	if !isNumber {
 		return notAnInteger()
 	}
-	return on(aList, integer(0), func(s *Server, e *entry, args []string) service.Reply { return s.removeElements(e, args, most) })(s, c, args)
-}
-
-func (s *Server) removeElements(e *entry, args []string, most int64) service.Reply {
-	fromBack := most < 0
-	if fromBack {
-		slices.Reverse(e.list)
-		most = -most
-	}
-	removed := int64(0)
-	e.list = slices.DeleteFunc(e.list, func(element string) bool {
-		if element != args[3] || most > 0 && removed == most {
-			return false
+	return on(aList, integer(0), func(s *Server, e *entry, args []string) service.Reply {
+		fromBack := most < 0
+		if fromBack {
+			slices.Reverse(e.list)
+			most = -most
 		}
-		removed++
-		return true
-	})
-	if fromBack {
-		slices.Reverse(e.list)
-	}
-	if removed > 0 {
-		s.changed(args[1])
-	}
-	return integer(removed)
+		removed := int64(0)
+		e.list = slices.DeleteFunc(e.list, func(element string) bool {
+			if element != args[3] || most > 0 && removed == most {
+				return false
+			}
+			removed++
+			return true
+		})
+		if fromBack {
+			slices.Reverse(e.list)
+		}
+		if removed > 0 {
+			s.changed(args[1])
+		}
+		return integer(removed)
+	})(s, c, args)
 }

@@ -53,16 +53,6 @@ func (s *Server) Expiries() []time.Duration {
 	return slices.Compact(left)
 }
 
-// Connected says whether some connection is in the middle of something: it watches keys, queues commands or has subscribed.
-func (s *Server) Connected() bool {
-	for _, c := range s.conns {
-		if !c.idle() {
-			return true
-		}
-	}
-	return false
-}
-
 // Watching says whether a connection is in the middle of something.
 func (s *Server) Watching(connection int) bool {
 	c := s.conns[connection]

@@ -13,9 +13,6 @@ func setCommands() map[string]command {
 }
 
 func sadd(s *Server, e *entry, args []string) service.Reply {
-	if e.set == nil {
-		e.set = map[string]bool{}
-	}
 	before := len(e.set)
 	for _, member := range args[2:] {
 		e.set[member] = true

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/locklab/locklab/internal/sim/service"
 )
 
 // Clone is a server in the same state, from which it goes on by itself.
@@ -39,7 +41,7 @@ func (s *Server) AppendState(b []byte) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.keys)))
 	for _, name := range sortedKeys(s.keys) {
-		b = s.keys[name].append(appendText(b, name), s)
+		b = s.keys[name].append(service.AppendText(b, name), s)
 	}
 	b = appendTexts(b, sortedKeys(s.scripts))
 	live := slices.DeleteFunc(slices.Sorted(maps.Keys(s.conns)), func(id int) bool { return s.conns[id].idle() })
@@ -56,15 +58,15 @@ func (e *entry) append(b []byte, s *Server) []byte {
 		left = int64(e.expires - s.now)
 	}
 	b = binary.AppendVarint(append(b, byte(e.kind)), left)
-	b = appendText(b, e.text)
+	b = service.AppendText(b, e.text)
 	b = appendTexts(b, e.list)
 	b = binary.AppendUvarint(b, uint64(len(e.hash)))
 	for _, field := range sortedKeys(e.hash) {
-		b = appendText(appendText(b, field), e.hash[field])
+		b = service.AppendText(service.AppendText(b, field), e.hash[field])
 	}
 	b = binary.AppendUvarint(b, uint64(len(e.scores)))
 	for _, member := range sortedKeys(e.scores) {
-		b = binary.BigEndian.AppendUint64(appendText(b, member), math.Float64bits(e.scores[member]))
+		b = binary.BigEndian.AppendUint64(service.AppendText(b, member), math.Float64bits(e.scores[member]))
 	}
 	return appendTexts(b, sortedKeys(e.set))
 }
@@ -87,21 +89,13 @@ func (c *conn) append(b []byte) []byte {
 	}
 	b = appendTexts(b, sortedKeys(c.watched))
 	b = appendTexts(b, c.topics)
-	b = binary.AppendUvarint(b, uint64(len(c.inbox)))
-	for _, m := range c.inbox {
-		b = appendText(appendText(b, m.Channel), m.Text)
-	}
-	return b
-}
-
-func appendText(b []byte, text string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	return c.inbox.Append(b)
 }
 
 func appendTexts(b []byte, texts []string) []byte {
 	b = binary.AppendUvarint(b, uint64(len(texts)))
 	for _, text := range texts {
-		b = appendText(b, text)
+		b = service.AppendText(b, text)
 	}
 	return b
 }

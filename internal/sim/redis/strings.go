@@ -14,9 +14,9 @@ func stringCommands() map[string]command {
 	return map[string]command{
 		"GET":      {arity: 2, run: get},
 		"GETEX":    {arity: -2, run: getex},
-		"SETEX":    {arity: 4, run: func(s *Server, c *conn, args []string) service.Reply { return s.setFor(c, args, "EX") }},
-		"PSETEX":   {arity: 4, run: func(s *Server, c *conn, args []string) service.Reply { return s.setFor(c, args, "PX") }},
-		"STRLEN":   {arity: 2, run: strlen},
+		"SETEX":    {arity: 4, run: setFor("EX")},
+		"PSETEX":   {arity: 4, run: setFor("PX")},
+		"STRLEN":   {arity: 2, run: on(aString, integer(0), func(_ *Server, e *entry, _ []string) service.Reply { return integer(int64(len(e.text))) })},
 		"GETRANGE": {arity: 4, run: getrange},
 		"APPEND":   {arity: 3, run: appendTo},
 		"GETBIT":   {arity: 3, run: getbit},
@@ -25,10 +25,10 @@ func stringCommands() map[string]command {
 		"SETNX":    {arity: 3, run: setnx},
 		"GETSET":   {arity: 3, run: getset},
 		"GETDEL":   {arity: 2, run: getdel},
-		"INCR":     {arity: 2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.add(args[1], "1", false) }},
-		"DECR":     {arity: 2, run: func(s *Server, _ *conn, args []string) service.Reply { return s.add(args[1], "1", true) }},
-		"INCRBY":   {arity: 3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.add(args[1], args[2], false) }},
-		"DECRBY":   {arity: 3, run: func(s *Server, _ *conn, args []string) service.Reply { return s.add(args[1], args[2], true) }},
+		"INCR":     {arity: 2, run: add(false)},
+		"DECR":     {arity: 2, run: add(true)},
+		"INCRBY":   {arity: 3, run: add(false)},
+		"DECRBY":   {arity: 3, run: add(true)},
 	}
 }
 
@@ -141,33 +141,37 @@ func getdel(s *Server, c *conn, args []string) service.Reply {
 	return old
 }
 
-// add adds to a number, or takes from it. The expiry stays.
-func (s *Server) add(name, by string, negative bool) service.Reply {
-	n, ok := parseInt(by)
-	if !ok {
-		return notAnInteger()
-	}
-	if negative {
-		if n == math.MinInt64 {
-			return failure("ERR decrement would overflow")
+// add adds to a number, or takes from it: one, or as many as the command says. The expiry stays.
+func add(negative bool) runner {
+	return func(s *Server, c *conn, args []string) service.Reply {
+		n := int64(1)
+		if len(args) > 2 {
+			by, ok := parseInt(args[2])
+			if !ok {
+				return notAnInteger()
+			}
+			n = by
 		}
-		n = -n
+		if negative {
+			if n == math.MinInt64 {
+				return failure("ERR decrement would overflow")
+			}
+			n = -n
+		}
+		old := get(s, c, args)
+		switch old.Kind {
+		case service.Error:
+			return old
+		case service.Nil:
+			old.Text = "0"
+		}
+		sum, wrong := sumOf(old.Text, n, notAnInteger())
+		if wrong.Kind == service.Error {
+			return wrong
+		}
+		s.write(args[1], strconv.FormatInt(sum, 10))
+		return integer(sum)
 	}
-	e, ok := s.value(name, aString)
-	if !ok {
-		return wrongType()
-	}
-	if e == nil {
-		s.put(name, strconv.FormatInt(n, 10), never)
-		return integer(n)
-	}
-	sum, wrong := sumOf(e.text, n, notAnInteger())
-	if wrong.Kind == service.Error {
-		return wrong
-	}
-	e.text = strconv.FormatInt(sum, 10)
-	s.changed(name)
-	return integer(sum)
 }
 
 // sumOf adds a number to one that is stored as text.

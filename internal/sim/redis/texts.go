@@ -8,8 +8,10 @@ import (
 )
 
 // setFor is SETEX and PSETEX, by SET.
-func (s *Server) setFor(c *conn, args []string, unit string) service.Reply {
-	return set(s, c, []string{args[0], args[1], args[3], unit, args[2]})
+func setFor(unit string) runner {
+	return func(s *Server, c *conn, args []string) service.Reply {
+		return set(s, c, []string{args[0], args[1], args[3], unit, args[2]})
+	}
 }
 
 // getex is GET, and sets when the key expires. It minds the time only if there is a key.
@@ -43,19 +45,11 @@ func getex(s *Server, c *conn, args []string) service.Reply {
 	return reply
 }
 
-func strlen(s *Server, c *conn, args []string) service.Reply {
-	reply := get(s, c, args)
-	if reply.Kind == service.Error {
-		return reply
-	}
-	return integer(int64(len(reply.Text)))
-}
-
-// getrange is a part of a text, both ends included; negative numbers count from the end.
+// getrange is a part of a text. As in Redis, a range that ends before the text begins has its first character.
 func getrange(s *Server, c *conn, args []string) service.Reply {
-	from, ok := parseInt(args[2])
+	from, okFrom := parseInt(args[2])
 	to, okTo := parseInt(args[3])
-	if !ok || !okTo {
+	if !okFrom || !okTo {
 		return notAnInteger()
 	}
 	reply := get(s, c, args)
@@ -63,19 +57,11 @@ func getrange(s *Server, c *conn, args []string) service.Reply {
 		return reply
 	}
 	n := int64(len(reply.Text))
-	if from < 0 && to < 0 && from > to {
-		return bulk("")
+	if to < 0 && (from >= 0 || from <= to) {
+		to = max(to, -n)
 	}
-	if from < 0 {
-		from = max(0, n+from)
-	}
-	if to < 0 {
-		to = max(0, n+to)
-	}
-	if to = min(to, n-1); from > to {
-		return bulk("")
-	}
-	return bulk(reply.Text[from : to+1])
+	first, end := span(n, from, to)
+	return bulk(reply.Text[first:end])
 }
 
 // appendTo appends to a text. The expiry stays.

@@ -41,24 +41,12 @@ func zadd(s *Server, _ *conn, args []string) service.Reply {
 	if !ok {
 		return wrongType()
 	}
-	added := int64(0)
+	before := len(e.scores)
 	for i, score := range scores {
-		if e.score(args[2*i+3], score) {
-			added++
-		}
+		e.scores[args[2*i+3]] = score
 	}
 	s.changed(args[1])
-	return integer(added)
-}
-
-// score gives a member a score; it says whether the member is new.
-func (e *entry) score(member string, score float64) (added bool) {
-	if e.scores == nil {
-		e.scores = map[string]float64{}
-	}
-	_, there := e.scores[member]
-	e.scores[member] = score
-	return !there
+	return integer(int64(len(e.scores) - before))
 }
 
 func zscore(_ *Server, e *entry, args []string) service.Reply {
@@ -108,7 +96,7 @@ func zincrby(s *Server, _ *conn, args []string) service.Reply {
 	if math.IsNaN(sum) {
 		return failure("ERR resulting score is not a number (NaN)")
 	}
-	e.score(args[3], sum)
+	e.scores[args[3]] = sum
 	s.changed(args[1])
 	return bulk(formatScore(sum))
 }

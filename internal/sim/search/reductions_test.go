@@ -1,11 +1,7 @@
 package search
 
 import (
-	"cmp"
 	"context"
-	"flag"
-	"maps"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +11,6 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
-	"github.com/locklab/locklab/internal/programs"
 	"github.com/locklab/locklab/internal/sim/world"
 )
 
@@ -71,69 +66,6 @@ func TestReductions(t *testing.T) {
 			t.Log(with.States, without.States)
 		})
 	}
-}
-
-var randomLocks = flag.Int("seeds", 0, "how many random locks are searched with clients in any order; 0: a few, or a hundred in full")
-
-// The same of locks that nobody has thought of: they compare tokens for equality alone.
-func TestOrderOfRandomClients(t *testing.T) {
-	t.Parallel()
-	testRandom(t, world.Unreduced{Apart: true}, programs.Make, "", faults.Crash, "", faults.Restart)
-}
-
-func TestPrivateStepsOfRandomLocks(t *testing.T) {
-	t.Parallel()
-	kinds := []faults.Kind{
-		faults.Crash, faults.Pause, faults.LateRequest, faults.Restart, faults.LongHold, faults.Duplicate, faults.ReplyLost, faults.ClockJump, faults.FailOver,
-	}
-	testRandom(t, world.Unreduced{Public: true}, programs.Make, kinds...)
-	testRandom(t, world.Unreduced{Public: true}, programs.MakeRich, kinds...)
-}
-
-// A search for some anomalies keeps only what these need, and finds them as one for all does.
-func TestOnlySome(t *testing.T) {
-	t.Parallel()
-	kinds := []faults.Kind{"", faults.Pause, faults.Crash, faults.ReplyLost, faults.Restart, faults.LateRequest}
-	fewer := 0
-	for seed := range uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 3, 100))) {
-		spec, text := programs.MakeRich(seed)
-		spec.EqualTokens = true
-		c := config(t, "setpx-lua", kinds[seed%uint64(len(kinds))])
-		c.Lock, c.States = spec, 4_000
-		all := searched(t, c)
-		for _, only := range [][]checker.Name{{checker.DoubleHolder}, {checker.StaleWrite, checker.GhostLock}, {checker.LostUpdate, checker.StuckLock}, {checker.EarlyGrant}} {
-			c.Only = only
-			some := searched(t, c)
-			if all.Limit+some.Limit != "" {
-				continue
-			}
-			want := fewest(all)
-			maps.DeleteFunc(want, func(name checker.Name, _ int) bool { return !slices.Contains(only, name) })
-			got := fewest(some)
-			maps.DeleteFunc(got, func(name checker.Name, _ int) bool { return !slices.Contains(only, name) })
-			assert.Equal(t, want, got, "seed %d, %s, only %v", seed, text, only)
-			fewer += all.States - some.States
-		}
-	}
-	assert.Positive(t, fewer)
-}
-
-func testRandom(t *testing.T, without world.Unreduced, program func(uint64) (impls.Spec, string), kinds ...faults.Kind) {
-	t.Helper()
-	found := map[checker.Name]int{}
-	for seed := range uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 4, 100))) {
-		spec, text := program(seed)
-		spec.EqualTokens = true
-		c := config(t, "setpx-lua", kinds[seed%uint64(len(kinds))])
-		c.Lock, c.States = spec, 4_000
-		with := searched(t, c)
-		c.Without, c.States = without, 3*c.States
-		if without := searched(t, c); with.Limit+without.Limit == "" {
-			assert.Equal(t, fewest(without), fewest(with), "seed %d, %s", seed, text)
-		}
-		maps.Copy(found, fewest(with))
-	}
-	assert.NotEmpty(t, found)
 }
 
 // forgetful keeps a number that it does not declare.

@@ -20,34 +20,33 @@ type sequence struct {
 // late as they can, and time pass until something ends. What comes of it shows the same.
 func (s *search) tidy(found sequence) (*trace.Trace, error) {
 	path, names := found.path, found.trace.Anomalies
-	for n := len(world.Operations(path)) - 1; n >= 0; n-- {
-		if shorter := without(path, world.Operations(path)[n]); s.shows(shorter, names, found.trial) {
-			path = shorter
+	become := func(other []world.Choice) bool {
+		shows := s.shows(other, names, found.trial)
+		if shows {
+			path = other
 		}
+		return shows
+	}
+	for n := len(world.Operations(path)) - 1; n >= 0; n-- {
+		become(without(path, world.Operations(path)[n]))
 	}
 	for i := len(path) - 1; i >= 0; i-- {
-		if shorter := without(path, world.Operation{i}); s.shows(shorter, names, found.trial) {
-			path = shorter
-		}
+		become(without(path, world.Operation{i}))
 	}
 	for moved := true; moved; {
 		moved = false
 		for i := range len(path) - 1 {
-			if !path[i+1].BelongsBefore(path[i]) {
-				continue
-			}
-			other := slices.Clone(path)
-			other[i], other[i+1] = other[i+1], other[i]
-			if s.shows(other, names, found.trial) {
-				path, moved = other, true
+			if path[i+1].BelongsBefore(path[i]) {
+				other := slices.Clone(path)
+				other[i], other[i+1] = other[i+1], other[i]
+				moved = become(other) || moved
 			}
 		}
 	}
 	for i := range path {
-		for _, other := range s.instead(path, i) {
-			changed := slices.Clone(path)
-			if changed[i] = other; s.shows(changed, names, found.trial) {
-				path = changed
+		for _, instead := range s.instead(path, i) {
+			other := slices.Clone(path)
+			if other[i] = instead; become(other) {
 				break
 			}
 		}
@@ -56,12 +55,28 @@ func (s *search) tidy(found sequence) (*trace.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := record.Trace.Verdict.Names()
-	if slices.ContainsFunc(names, func(name checker.Name) bool { return !slices.Contains(seen, name) }) {
+	if !hasAll(record.Trace.Verdict.Names(), names) {
 		return found.trace, nil
 	}
 	record.Trace.Anomalies = names
 	return record.Trace, nil
+}
+
+// hasAll says whether a list has all these names.
+func hasAll(list, names []checker.Name) bool {
+	return !slices.ContainsFunc(names, func(name checker.Name) bool { return !slices.Contains(list, name) })
+}
+
+// follow makes choices one after the other, and says whether each can be made where it comes.
+func (s *search) follow(path []world.Choice) (at world.State, suspects suspicion.Set, may bool) {
+	at, err := s.space.Begin()
+	for _, o := range path {
+		if err != nil || !slices.Contains(s.space.Choices(nil, &at), o) {
+			return at, 0, false
+		}
+		at, suspects, err = s.space.Make(&at, o)
+	}
+	return at, suspects, err == nil
 }
 
 // instead are the choices that are better read than one of a sequence.
@@ -69,13 +84,7 @@ func (s *search) instead(path []world.Choice, i int) []world.Choice {
 	if !path[i].ByClock() {
 		return nil
 	}
-	at, err := s.space.Begin()
-	for _, o := range path[:i] {
-		if err != nil {
-			return nil
-		}
-		at, _, err = s.space.Make(&at, o)
-	}
+	at, _, _ := s.follow(path[:i])
 	return slices.DeleteFunc(s.space.Choices(nil, &at), func(o world.Choice) bool { return !o.EndsInsteadOf(path[i]) })
 }
 
@@ -90,27 +99,15 @@ func without(path []world.Choice, places world.Operation) []world.Choice {
 
 // shows says whether a sequence of choices is one, and looks as if it showed these anomalies in the end.
 func (s *search) shows(path []world.Choice, names []checker.Name, trial bool) bool {
-	at, err := s.space.Begin()
-	var suspects suspicion.Set
-	for _, o := range path {
-		if err != nil || !slices.Contains(s.space.Choices(nil, &at), o) {
-			return false
-		}
-		at, suspects, err = s.space.Make(&at, o)
-	}
-	if err != nil {
+	at, suspects, may := s.follow(path)
+	switch {
+	case !may, trial && !s.space.Rests(&at):
 		return false
-	}
-	if trial {
-		if !s.space.Rests(&at) {
-			return false
-		}
+	case trial:
 		stuck, err := s.space.Stuck(&at)
 		return err == nil && stuck
-	}
-	if s.space.Ended(&at) {
+	case s.space.Ended(&at):
 		suspects |= s.space.Losses(&at)
 	}
-	seen := suspects.Names()
-	return !slices.ContainsFunc(names, func(name checker.Name) bool { return !slices.Contains(seen, name) })
+	return hasAll(suspects.Names(), names)
 }

@@ -4,6 +4,7 @@
 package service
 
 import (
+	"encoding/binary"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +44,20 @@ func (i *Inbox) Take() (Message, bool) {
 	oldest := (*i)[0]
 	*i = (*i)[1:]
 	return oldest, true
+}
+
+// Append appends them, so that different ones have different texts.
+func (i Inbox) Append(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(len(i)))
+	for _, m := range i {
+		b = AppendText(AppendText(b, m.Channel), m.Text)
+	}
+	return b
+}
+
+// AppendText appends a text with its length.
+func AppendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
 // Kind is the kind of a reply.

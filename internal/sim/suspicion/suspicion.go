@@ -1,6 +1,9 @@
-// Package suspicion owns sets of suspected anomalies, and three things that a state of a search remembers to suspect some: harms that depend on
+// Package suspicion owns sets of suspicions, and three things that a state of a search remembers to suspect some: harms that depend on
 // how acquires end (Charges), the queue (Queue), and how often the lock is held (Tally). All are values that can be compared, and renumbered when
 // clients are. It must not know what a world is: internal/sim/world says what happens, and suspects the rest.
+//
+// A suspicion is the name of an anomaly that a step may have shown. A search suspects more than there is, and never less: it has the checker judge the
+// whole history then.
 package suspicion
 
 import "github.com/locklab/locklab/checker"
@@ -8,8 +11,7 @@ import "github.com/locklab/locklab/checker"
 // MostClients is how many there is room for.
 const MostClients = 5
 
-// Set is a set of anomalies, in the order of the checker's definitions. A search suspects more than there is, and never less: the checker judges
-// the whole history then.
+// Set is a set of suspicions, in the order of the checker's definitions.
 type Set uint32
 
 // Add adds one.

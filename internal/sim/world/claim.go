@@ -23,8 +23,8 @@ type claim struct {
 	standing standing
 	over     bool // its client has called release, or was told that it is lost
 	dead     bool
-	ends     int
-	value    string
+	ends     int    // when its lease does; not positive: it has
+	value    string // of the lock's key
 }
 
 // nobodys is no claim.
@@ -43,7 +43,9 @@ func (m *monitor) claim(w *world, i int, q message, change history.Change) (mine
 	case change.After.TTL > 0:
 		mine.ends = max(ms(change.After.TTL), 1)
 	case !w.config.leaseless():
-		mine.ends = ms(w.config.Lease)
+		if mine.ends = ms(w.config.Lease); q.op != history.OpNone && !q.ended {
+			mine.ends = max(mine.ends-c.ago.asked, 0) // the lease is in the value, which may have been made so long ago
+		}
 	}
 	switch {
 	case q.op == history.OpAcquire && !q.ended, q.op == history.OpNone && c.phase == acquiring:

@@ -17,7 +17,7 @@ func every(t *testing.T, config Config) *Space {
 	t.Helper()
 	config.Rounds, config.Tries, config.Most, config.Lease, config.Grid, config.Horizon = 1, 1, 1, time.Second, time.Second/4, 2*time.Second
 	config.Servers = 1
-	s := newSpace(config, past.Known{Clocks: past.Differences, Limits: true, Lives: true})
+	s := newSpace(config, past.Known{Clocks: past.Differences, Limits: true, Lives: true, Stays: true})
 	t.Cleanup(s.Close)
 	first, err := s.Begin()
 	require.NoError(t, err)

@@ -164,13 +164,13 @@ func (u *upcoming) sessions(left []int) {
 	}
 }
 
-// clocked says whether a client that is not through may read a clock that it has read, or that runs since the beginning.
+// clocked says whether a client may yet read a clock that it has read, or that runs since the beginning. One that is tired may when a fresh client tries.
 func (u *upcoming) clocked(p *clientPart) bool {
 	switch u.space.player.past.Clocks {
 	case past.Absolute:
 		return p.c.ops > 0 || u.space.ClockRate != 0
 	case past.Differences:
-		return p.c.at.Read && !p.over
+		return p.c.at.Read && (!p.over || p.c.phase == tired)
 	}
 	return false
 }

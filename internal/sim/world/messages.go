@@ -8,8 +8,8 @@ import (
 	"github.com/locklab/locklab/internal/sim/process"
 )
 
-// heard is a message that has been published, on its way to a client by the connection that has subscribed to it.
-type heard struct {
+// publication is a message that has been published, on its way to a client by the connection that has subscribed to it.
+type publication struct {
 	server, conn int
 	text         string
 }
@@ -20,7 +20,7 @@ func (w *world) publish(server int) {
 	for i := range w.clients {
 		for conn := 1; conn < firstLate; conn++ {
 			for m, there := model.Receive(connection(i, conn)); there; m, there = model.Receive(connection(i, conn)) {
-				w.clients[i].inbox = append(w.clients[i].inbox, heard{server, conn, m.Text})
+				w.clients[i].inbox = append(w.clients[i].inbox, publication{server, conn, m.Text})
 				w.others = true
 			}
 		}
@@ -41,7 +41,7 @@ func (w *world) unsubscribe(i int) {
 
 // messageFor is the place of the oldest message that a task waits for; negative: there is none.
 func (c *client) messageFor(wait *process.Wait) int {
-	return slices.IndexFunc(c.inbox, func(m heard) bool {
+	return slices.IndexFunc(c.inbox, func(m publication) bool {
 		return wait.Kind == process.Message && m.server == wait.Server && m.conn == wait.Conn
 	})
 }
@@ -61,7 +61,7 @@ func (c *client) take(task int) past.Input {
 
 // hangUp ends a subscription of a client: it hears no more by it.
 func (c *client) hangUp(server, conn int) {
-	c.inbox = slices.DeleteFunc(c.inbox, func(m heard) bool { return m.server == server && m.conn == conn })
+	c.inbox = slices.DeleteFunc(c.inbox, func(m publication) bool { return m.server == server && m.conn == conn })
 }
 
 func subscribes(command string) bool { return strings.EqualFold(command, "SUBSCRIBE") }

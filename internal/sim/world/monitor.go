@@ -30,7 +30,7 @@ type looks struct {
 	inner                    bool  // its release leaves it the lock, which it has acquired more often
 }
 
-// monitor is what suspicion.Set need to know of what has happened.
+// monitor is what a state remembers of what has happened, so that a step can be suspected of an anomaly. The checker's monitors read the whole history.
 type monitor struct {
 	suspects   suspicion.Set // since the last choice
 	owner      claim

@@ -13,6 +13,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/programs"
 	"github.com/locklab/locklab/internal/sim/past"
@@ -28,32 +29,44 @@ var (
 // models see the same anomalies, and they see none where this search has no suspicion.
 func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 	t.Parallel()
-	left, seeds := 0, []uint64{741, 1928, 3249} // these have shown something
-	for seed := range uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 20, 400))) {
-		seeds = append(seeds, seed)
-	}
-	for _, seed := range seeds {
-		spec, text := programs.Make(seed)
-		dice := rand.New(rand.NewPCG(seed, 5))
-		for path := range *randomPaths {
-			config := Config{
-				Lock: spec, Clients: 2 + path%2, Rounds: 2, Tries: 2, Servers: 1, Lease: 2 * time.Second, Skew: 10 * time.Second, Most: path % 3,
-				Budget: map[faults.Kind]int{
-					faults.Pause: 2, faults.LongHold: 2, faults.Crash: 2, faults.ReplyLost: 2, faults.LateRequest: 2, faults.Duplicate: 2,
-					faults.Restart: 2, faults.FailOver: 2,
-				},
-				Grid: time.Second / 2, Horizon: 5 * time.Second, ReleaseAgain: path%4 == 0,
+	count := uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 20, 400)))
+	for name, program := range map[string]struct {
+		make  func(uint64) (impls.Spec, string)
+		known []uint64 // these have shown something
+	}{
+		"plain": {programs.Make, []uint64{741, 1928, 3249}},
+		"rich":  {programs.MakeRich, []uint64{144}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			left, seeds := 0, program.known
+			for seed := range count {
+				seeds = append(seeds, seed)
 			}
-			verdict, suspects := wander(t, config, dice)
-			require.False(t, verdict.CheckerFault, "seed %d, path %d, %s: %s", seed, path, text, verdict.Reason)
-			requireSuspected(t, verdict, suspects, "seed %d, path %d, %s", seed, path, text)
-			if slices.Contains(verdict.Names(), checker.Unreleasable) {
-				left++
+			for _, seed := range seeds {
+				spec, text := program.make(seed)
+				dice := rand.New(rand.NewPCG(seed, 5))
+				for path := range *randomPaths {
+					config := Config{
+						Lock: spec, Clients: 2 + path%2, Rounds: 2, Tries: 2, Servers: 1, Lease: 2 * time.Second, Skew: 10 * time.Second, Most: path % 3,
+						Budget: map[faults.Kind]int{
+							faults.Pause: 2, faults.LongHold: 2, faults.Crash: 2, faults.ReplyLost: 2, faults.LateRequest: 2, faults.Duplicate: 2,
+							faults.Restart: 2, faults.FailOver: 2,
+						},
+						Grid: time.Second / 2, Horizon: 5 * time.Second, ReleaseAgain: path%4 == 0,
+					}
+					verdict, suspects := wander(t, config, dice)
+					require.False(t, verdict.CheckerFault, "seed %d, path %d, %s: %s", seed, path, text, verdict.Reason)
+					requireSuspected(t, verdict, suspects, "seed %d, path %d, %s", seed, path, text)
+					if slices.Contains(verdict.Names(), checker.Unreleasable) {
+						left++
+					}
+				}
 			}
-		}
+			require.True(t, left > 0 || count < 100, "no release left its lock in place")
+			t.Logf("%d paths of each lock, %d of them unreleasable", *randomPaths, left)
+		})
 	}
-	require.True(t, left > 0 || len(seeds) < 100, "no release left its lock in place")
-	t.Logf("%d paths of %d locks, %d of them unreleasable", len(seeds)**randomPaths, len(seeds), left)
 }
 
 // requireSuspected: all that the checker sees has looked wrong, but for what only a fresh client shows, and what this search does not look for.
@@ -70,7 +83,7 @@ func requireSuspected(t *testing.T, verdict checker.Verdict, suspects suspicion.
 func wander(t *testing.T, config Config, dice *rand.Rand) (checker.Verdict, suspicion.Set) {
 	t.Helper()
 	const longest = 150
-	s := newSpace(config, past.Known{Clocks: past.Absolute, Limits: true, Lives: true})
+	s := newSpace(config, past.Known{Clocks: past.Absolute, Limits: true, Lives: true, Stays: true})
 	defer s.Close()
 	at, err := s.Begin()
 	require.NoError(t, err)

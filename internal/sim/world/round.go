@@ -52,7 +52,7 @@ func (p *player) calls(w *world, i int, op history.Op) {
 		c.count.again++
 	}
 	c.ops++
-	c.begun, c.called, c.delayed = true, 0, false
+	c.begun, c.called, c.ago.asked, c.delayed = true, 0, 0, false
 	w.monitor().called(w, i, op)
 	p.recorder.called(w, i, op)
 }

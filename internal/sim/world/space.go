@@ -1,6 +1,10 @@
 // Package world models what clients of a lock, its servers and time may do next, and what results. A state is a row of parts: the clients, the
 // servers, and what suspicions need to know. A step is computed once for all states that are alike in what it reads.
 //
+// A lease ends in three places: on its server (internal/sim/redis, keys.go), for the client whose lock it is (claim.go), and for the user, by what its
+// lock has declared (client.ends). What looks wrong is a suspicion, which a step returns: two holders are suspected in monitor.go (holds), an
+// overwritten lock in flag. internal/sim/search has the checker judge the history then.
+//
 // Partial-order reduction is for private steps only (see Privately). Symmetry reduction is for locks whose card says that tokens are compared
 // for equality alone. A refused try is repeated whether anything has changed or not, and a lock that reads clocks meets a grid of times.
 // Config.Without switches the reductions off.

@@ -276,8 +276,14 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 		c.heard = 0
 	}
 	p.seen.named = p.seen.named || change.After.Exists()
+	if stays := change.After.Exists() && change.After.TTL == 0; stays && !p.past.Stays && !p.leaseless() {
+		p.service.met = cmp.Or(p.service.met, past.ErrStays)
+	}
 	if m.names(lockKey) {
 		w.monitor().commanded(w, i, m, change)
+	}
+	if m.op != history.OpNone && !m.ended {
+		c.ago.asked = 0
 	}
 	return replies
 }

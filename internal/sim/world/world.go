@@ -96,19 +96,38 @@ type client struct {
 	travel       []message
 	paused, busy bool // since its last step; in a long hold
 	deaf         bool // its operation waits for what is lost
-	inbox        []heard
+	inbox        []publication
 	connections
 	session session
 	delayed bool // its operation, by a pause
 	unsure  bool // its latest release came to unknown, so it may release once more
 	wrongClocks
-	ago struct {
-		read  int // its lock read a clock
-		slept int // something was begun that is under way and sleeps
-	}
+	ago   ago
 	on    bool // it was told that it has the lock, and not that it has not
 	ends  int  // when its hold ends by what the lock has declared
 	heard int  // how long ago the latest of its commands that it waited for was executed
+}
+
+// ago is how long ago something of a client was.
+type ago struct {
+	read  int // its lock read a clock
+	slept int // something was begun that is under way and sleeps
+	asked int // its operation was called, or the latest command of that was executed
+}
+
+func (a *ago) passes(d int) { a.read, a.slept, a.asked = a.read+d, a.slept+d, a.asked+d }
+
+// forget drops what does not matter. stays: the lease is in the value of the lock's key.
+func (a *ago) forget(at *past.Moment, lease int, stays bool) {
+	if !at.Read {
+		a.read = 0
+	}
+	if !at.Sleeps {
+		a.slept = 0
+	}
+	if a.asked = min(a.asked, lease); !stays || !at.Busy {
+		a.asked = 0
+	}
 }
 
 // connections are those of a client that a restart has broken, and that it has not noticed.
@@ -169,7 +188,8 @@ func (c *client) passes(d int, paused, busy bool) {
 		c.heard += d
 	}
 	c.busy, c.begun = c.busy || busy, true
-	c.called, c.ago.read, c.ago.slept, c.ends = c.called+d, c.ago.read+d, c.ago.slept+d, nearer(c.ends, d)
+	c.ago.passes(d)
+	c.called, c.ends = c.called+d, nearer(c.ends, d)
 	for i := range c.due {
 		c.due[i].at = nearer(c.due[i].at, d)
 	}
@@ -221,19 +241,14 @@ func (p *player) plain(c client, i int) client {
 	if c.phase == crashed || c.phase == finished && c.at.Idle() && !c.unsure {
 		c = client{at: c.at.First, phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections, session: c.session.rest()}
 	}
-	if !c.at.Read {
-		c.ago.read = 0
-	}
-	if !c.at.Sleeps {
-		c.ago.slept = 0
-	}
+	c.ago.forget(c.at, ms(p.Lease), p.past.Stays)
 	return c
 }
 
 // appendTo appends all of a client but its number. The moment is called by another one.
 func (c *client) appendTo(b []byte, moment int) []byte {
 	for _, n := range [...]int{
-		moment, int(c.phase), c.count.rounds, c.count.tries, c.count.again, c.count.holds, c.ops, c.called, c.skew, c.rate, c.ahead, c.ago.read, c.ago.slept, c.ends, c.heard,
+		moment, int(c.phase), c.count.rounds, c.count.tries, c.count.again, c.count.holds, c.ops, c.called, c.skew, c.rate, c.ahead, c.ago.read, c.ago.slept, c.ago.asked, c.ends, c.heard,
 		len(c.due), len(c.answers), len(c.travel), len(c.torn), len(c.broken), len(c.inbox),
 	} {
 		b = binary.AppendVarint(b, int64(n))
@@ -258,7 +273,7 @@ func (c *client) appendTo(b []byte, moment int) []byte {
 		for _, words := range m.commands {
 			b = binary.AppendVarint(b, int64(len(words)))
 			for _, word := range words {
-				b = append(binary.AppendVarint(b, int64(len(word))), word...)
+				b = service.AppendText(b, word)
 			}
 		}
 		b = appendFlags(b, m.ended, m.ok, m.again, m.soon, m.torn)

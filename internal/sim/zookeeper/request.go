@@ -113,7 +113,7 @@ func (s *Server) read(name, path string) service.Reply {
 	switch name {
 	case "GETCHILDREN":
 		var names []service.Reply
-		for _, name := range s.below(path) {
+		for _, name := range s.Names(path) {
 			names = append(names, service.Reply{Kind: service.Bulk, Text: name})
 		}
 		return service.Reply{Kind: service.Array, List: names}
@@ -215,7 +215,7 @@ func (s *Server) remove(path string, version int64) service.Reply {
 		return failure(NoNode)
 	case version >= 0 && version != n.version:
 		return failure(BadVersion)
-	case len(s.below(path)) > 0:
+	case len(s.Names(path)) > 0:
 		return failure(NotEmpty)
 	}
 	s.zxid++

@@ -183,7 +183,7 @@ func (s *Server) Zxid() int64 { return s.zxid }
 // State is whose the lock at a path is: the first node below it, with how long its session lasts.
 func (s *Server) State(path string) history.State {
 	first := ""
-	for _, name := range s.below(path) {
+	for _, name := range s.Names(path) {
 		if first == "" || ByNumber(name, first) < 0 {
 			first = name
 		}
@@ -193,9 +193,6 @@ func (s *Server) State(path string) history.State {
 	}
 	return history.State{Type: "znode", Value: first, TTL: s.Left(s.nodes[join(path, first)].owner)}
 }
-
-// Names are the names of the nodes below one, in order, without a request of any client.
-func (s *Server) Names(path string) []string { return s.below(path) }
 
 // ByNumber orders nodes by the number behind their names.
 func ByNumber(a, b string) int {
@@ -254,8 +251,8 @@ func parent(path string) string {
 
 func join(path, name string) string { return strings.TrimSuffix(path, "/") + "/" + name }
 
-// below are the names of the nodes below one, in order.
-func (s *Server) below(path string) []string {
+// Names are the names of the nodes below one, in order, without a request of any client.
+func (s *Server) Names(path string) []string {
 	var names []string
 	for other := range s.nodes {
 		if other != "/" && parent(other) == path {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/locklab/locklab/internal/sim/service"
 )
 
 // AppendState appends all that the future of the server depends on, but for two numbers that only grow: that of the next sequential node, which
@@ -24,10 +26,7 @@ func AppendUnder(b []byte, s *Server, called func(connection int) int) []byte {
 		}
 		b = binary.AppendVarint(b, int64(called(id)))
 		b = binary.AppendVarint(b, int64(s.Left(c.session)))
-		b = binary.AppendUvarint(b, uint64(len(c.inbox)))
-		for _, m := range c.inbox {
-			b = appendText(appendText(b, m.Channel), m.Text)
-		}
+		b = c.inbox.Append(b)
 	}
 	b = append(b, '/')
 	for _, path := range slices.SortedFunc(maps.Keys(s.nodes), ByNumber) {
@@ -36,7 +35,7 @@ func AppendUnder(b []byte, s *Server, called func(connection int) int) []byte {
 		if owner > 0 {
 			owner = int64(called(int(owner)))
 		}
-		b = appendText(appendText(b, path), n.data)
+		b = service.AppendText(service.AppendText(b, path), n.data)
 		b = binary.AppendVarint(binary.AppendVarint(b, owner), n.version)
 	}
 	b = append(b, '/')
@@ -46,17 +45,13 @@ func AppendUnder(b []byte, s *Server, called func(connection int) int) []byte {
 		if w.below {
 			kind = 'c'
 		}
-		watches = append(watches, string(appendText(append(binary.AppendVarint(nil, int64(called(w.conn))), kind), w.path)))
+		watches = append(watches, string(service.AppendText(append(binary.AppendVarint(nil, int64(called(w.conn))), kind), w.path)))
 	}
 	slices.Sort(watches)
 	for _, w := range watches {
 		b = append(b, w...)
 	}
 	return b
-}
-
-func appendText(b []byte, text string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
 // connOf is the connection of a session; -1: it has none, 0: there is no session.
