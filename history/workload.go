@@ -17,8 +17,8 @@ const (
 	FlashSaleStore Workload = "flash-sale-store" // both are in the store
 )
 
-// sells says whether the work sells what a stock has.
-func (w Workload) sells() bool { return w == Stock || w == FlashSale || w == FlashSaleStore }
+// Sells says whether the work sells what a stock has.
+func (w Workload) Sells() bool { return w == Stock || w == FlashSale || w == FlashSaleStore }
 
 // SoldOut is the Detail.Error of an OpWork that was answered No because nothing was left to sell.
 const SoldOut = "sold out"
@@ -32,12 +32,12 @@ type Work struct {
 // Datum is one named part of a workload's data.
 type Datum struct {
 	Name   string   // "stock", "cache", "entries" …
-	Values []string // one for a number, all in order for a list, sorted for a set
+	Values []string // one for a number, all in order for a list
 }
 
 // Stock is how much there was to sell at the beginning; zero where nothing is sold.
 func (w *Work) Stock() (int64, error) {
-	if !w.Workload.sells() {
+	if !w.Workload.Sells() {
 		return 0, nil
 	}
 	values := w.Find("stock")
@@ -56,7 +56,7 @@ func (w *Work) check() error {
 	if w == nil {
 		return nil
 	}
-	if w.Workload != Counter && w.Workload != Ledger && !w.Workload.sells() {
+	if w.Workload != Counter && w.Workload != Ledger && !w.Workload.Sells() {
 		return fmt.Errorf("no workload is called %q", w.Workload)
 	}
 	_, err := w.Stock()

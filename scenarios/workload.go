@@ -14,17 +14,16 @@ type Workload struct {
 	Name   history.Workload
 	Idea   string
 	Source string
-	Begins string // the initial amount that a script may set, as the stock; empty: none
 }
 
 // Workloads lists the kinds of work, the default first.
 func Workloads() []Workload {
 	return []Workload{
-		{history.Counter, "read a counter, write it back one higher", "", ""},
-		{history.Stock, "read the stock from the cache, write it to the database, update the cache", "article 003, W1; article 001", "stock"},
-		{history.FlashSale, "take one from the stock in the process's own memory, count it as bought in the store", "article 000, W2, as published", "stock"},
-		{history.FlashSaleStore, "the same with the stock in the store", "article 000, W2, mended", "stock"},
-		{history.Ledger, "append an entry that carries the number of the one before", "", ""},
+		{history.Counter, "read a counter, write it back one higher", ""},
+		{history.Stock, "read the stock from the cache, write it to the database, update the cache", "article 003, W1; article 001"},
+		{history.FlashSale, "take one from the stock in the process's own memory, count it as bought in the store", "article 000, W2, as published"},
+		{history.FlashSaleStore, "the same with the stock in the store", "article 000, W2, mended"},
+		{history.Ledger, "append an entry that carries the number of the one before", ""},
 	}
 }
 
@@ -78,18 +77,18 @@ func (p *parser) workload(words []string) error {
 		return unknownWord("workload", words[0], WorkloadNames())
 	}
 	p.script.Workload = work.Name
-	if work.Begins != "" {
+	if work.Name.Sells() {
 		p.script.Stock = defaultStock
 	}
 	switch {
 	case len(words) == 1:
 		return nil
-	case work.Begins == "" || len(words) > 2:
+	case !work.Name.Sells() || len(words) > 2:
 		return fmt.Errorf("%q is not understood after 'workload %s'", strings.Join(words[1:], " "), work.Name)
 	}
 	stock, err := strconv.ParseInt(words[1], 10, 64)
 	if err != nil || stock < 1 || stock > maxStock {
-		return fmt.Errorf("%q is no %s; write a whole number from 1 to %d, as in 'workload %s 1'", words[1], work.Begins, maxStock, work.Name)
+		return fmt.Errorf("%q is no stock; write a whole number from 1 to %d, as in 'workload %s 1'", words[1], maxStock, work.Name)
 	}
 	p.script.Stock = stock
 	return nil
@@ -97,11 +96,10 @@ func (p *parser) workload(words []string) error {
 
 // workWords is the workload as scripts write it; empty if it is not the script's own.
 func (s *Script) workWords() string {
-	work, _ := FindWorkload(s.Workload)
 	switch {
 	case s.Workload == "" || s.WorkloadOverridden:
 		return ""
-	case work.Begins != "" && s.Stock != defaultStock:
+	case s.Workload.Sells() && s.Stock != defaultStock:
 		return fmt.Sprintf("%s %d", s.Workload, s.Stock)
 	}
 	return string(s.Workload)

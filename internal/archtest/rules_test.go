@@ -33,7 +33,7 @@ func rules() map[string]rule {
 		"checker/internal/second":   {own: []string{"history", "faults", "checker/internal/list", "checker/internal/overlap"}, external: []string{"github.com/anishathalye/porcupine"}, pure: true, scripted: true},
 		// What a run leaves behind, for those who write, show and compare it.
 		"internal/record": {own: []string{"checker", "history"}, pure: true, scripted: true},
-		"internal/sim":    {own: []string{"history", "impls", "checker"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
+		"internal/sim":    {own: []string{"history", "impls"}, external: []string{"github.com/yuin/gopher-lua"}, pure: true},
 		// What a lock's code does after what it was given: it knows neither servers nor faults.
 		"internal/sim/past": {own: []string{"history", "impls", "internal/answers", "internal/sim", "internal/worker/work"}, pure: true},
 		// What a state remembers so as to suspect an anomaly: it does not know what a world is.

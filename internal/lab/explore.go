@@ -72,12 +72,12 @@ func Explore(ctx context.Context, plan ExplorePlan) (*Exploration, error) {
 // majority by itself, which fewer servers make a larger part of them. Without faults that takes a second.
 func exploreAllServers(ctx context.Context, config search.Config, result *search.Result) (search.Config, *search.Result, error) {
 	fewer := fmt.Sprintf("the search has %d servers, and the lock's card names %d", config.Servers, config.Lock.Servers)
-	if !config.Reduced {
-		result.Fewer = fewer
+	if !config.FewerServers {
+		result.FewerServers = fewer
 		return config, result, nil
 	}
 	all := config
-	all.Reduced = false
+	all.FewerServers = false
 	all.Clients, all.Rounds, all.Reenter = min(config.Clients, 2), 1, 0
 	all.Servers, all.Budget, all.MostFaults = min(config.Lock.Servers, search.MostServers), search.Budget{}, 0
 	all.States = cmp.Or(config.States, mostStatesOfAll)
@@ -88,9 +88,9 @@ func exploreAllServers(ctx context.Context, config search.Config, result *search
 	case found.Found != nil:
 		return all, found, nil
 	case !found.Complete():
-		result.Fewer = fewer + ": a search with all was not complete"
+		result.FewerServers = fewer + ": a search with all was not complete"
 	default:
-		result.Fewer = fmt.Sprintf("%s: with %d and %d clients that acquire once, without a fault, nothing was wrong", fewer, all.Servers, all.Clients)
+		result.FewerServers = fmt.Sprintf("%s: with %d and %d clients that acquire once, without a fault, nothing was wrong", fewer, all.Servers, all.Clients)
 	}
 	return config, result, nil
 }

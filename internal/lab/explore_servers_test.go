@@ -71,6 +71,6 @@ func TestExploreHasAllServersOfTheCard(t *testing.T) {
 		explored, err := lab.Explore(t.Context(), lab.ExplorePlan{Lock: spec, Servers: test.given, Budget: search.Budget{}, Only: []checker.Name{checker.DoubleHolder}})
 		require.NoError(t, err)
 		assert.Equal(t, test.broken, explored.Found != nil, test)
-		assert.Equal(t, test.fewer, explored.Fewer)
+		assert.Equal(t, test.fewer, explored.FewerServers)
 	}
 }

@@ -111,8 +111,8 @@ type Member struct {
 	Announced string // how the others know it, and name it to clients
 }
 
-// SwitchTime bounds a failover. A vote may be split, and then comes another one.
-const SwitchTime = 30 * time.Second
+// SettleTime bounds how long servers take to agree: after a start, a failover, an election, a restart, or the migration of a slot.
+const SettleTime = 30 * time.Second
 
-// ErrSlow is the error of a failover that takes too long, on a busy machine.
-var ErrSlow = fmt.Errorf("the servers do not fail over within %v", SwitchTime)
+// ErrSlow is the error of servers that take longer, on a busy machine.
+var ErrSlow = fmt.Errorf("the servers do not settle within %v", SettleTime)

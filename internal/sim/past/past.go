@@ -2,7 +2,7 @@
 // input after the other, and on what its clocks showed then. So the code runs once for each past, from the beginning or from where it stands,
 // and any number of states have the result.
 //
-// It owns the processes of clients, and what may be concluded from a lock's declarations (impls.Stateful). It must not know servers, faults,
+// It owns the processes of clients (internal/sim/process), which it takes to any past again, and what may be concluded from a lock's declarations (impls.Stateful). It must not know servers, faults,
 // other clients, or which input comes next: internal/sim/world decides that.
 package past
 
@@ -28,7 +28,7 @@ const (
 	Call Kind = iota
 	Reply
 	Lost
-	Expired
+	TimedOut
 	Wake
 	Published // a message
 )

@@ -113,7 +113,7 @@ func (v *life) give(l *Moments, m *Moment) error {
 	if m.given.Kind == Call {
 		m.Main = v.process.Call(handle, m.given.Op, l.operation(m.given.Op, v.process.ResourceOf("")))
 	} else {
-		v.process.Resume(m.given.Task, process.Input{Replies: m.given.Replies, Lost: m.given.Kind == Lost, Expired: m.given.Kind == Expired, Message: m.given.Text})
+		v.process.Resume(m.given.Task, process.Input{Replies: m.given.Replies, Lost: m.given.Kind == Lost, TimedOut: m.given.Kind == TimedOut, Message: m.given.Text})
 	}
 	return v.process.Err()
 }

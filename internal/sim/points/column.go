@@ -93,7 +93,7 @@ func (v variant) without(kind faults.Kind, struck []faults.Kind) search.Config {
 	if slices.Contains(struck, v.beside) {
 		n--
 	}
-	return alone(kind, n)
+	return onlyKind(kind, n)
 }
 
 // point is an entry of a column.
@@ -101,7 +101,7 @@ func (c Column) point(b Break) Point {
 	p := Point{Faults: string(c), most: b.Faults, anomalies: b.Anomalies, twice: b.Twice}
 	v, ok := variantOf(c)
 	if !ok {
-		p.ways = []way{{what: alone(faults.Kind(c), b.Faults)}}
+		p.ways = []way{{what: onlyKind(faults.Kind(c), b.Faults)}}
 		return p
 	}
 	for _, kind := range v.strikes {
@@ -168,13 +168,13 @@ func either(all []Break) Break {
 // worseBy is worse for one kind of fault. Anomalies that it leads to without the variant, too, are not looked for any more.
 func (r *rowSearch) worseBy(v variant, kind faults.Kind, only []checker.Name) (Break, error) {
 	for only = slices.Clone(only); len(only) > 0; {
-		b, struck, within, err := r.widening(v.with(kind), only)
+		b, struck, in, err := r.widening(v.with(kind), only)
 		if err != nil || b.Faults == 0 {
 			return b, err
 		}
 		var worse []checker.Name
 		for _, name := range b.Anomalies {
-			alone, _, err := r.within(within, r.states, v.without(kind, struck), []checker.Name{name})
+			alone, _, err := r.within(in, r.states, v.without(kind, struck), []checker.Name{name})
 			switch {
 			case err != nil:
 				return b, err

@@ -66,8 +66,8 @@ func (l Line) Points() []Point {
 
 // Find finds the counterexample of a point. limits bounds each search.
 func (p Point) Find(ctx context.Context, lock impls.Spec, limits search.Config) (*trace.Trace, error) {
-	find := func(bounds, what search.Config) (*trace.Trace, error) {
-		config := within(bounds, what)
+	find := func(by, what search.Config) (*trace.Trace, error) {
+		config := bounded(by, what)
 		config.Lock, config.Only = lock, p.anomalies
 		config.States, config.Time, config.Memory = limits.States, limits.Time, limits.Memory
 		result, err := search.Search(ctx, config)
@@ -76,12 +76,12 @@ func (p Point) Find(ctx context.Context, lock impls.Spec, limits search.Config) 
 		}
 		return result.Found, nil
 	}
-	for _, bounds := range p.bounds(lock) {
+	for _, by := range p.bounds(lock) {
 		for _, way := range p.ways {
-			found, err := find(bounds, way.what)
+			found, err := find(by, way.what)
 			var alone *trace.Trace
 			if found != nil && way.without != nil {
-				alone, err = find(bounds, way.without(found.Faults))
+				alone, err = find(by, way.without(found.Faults))
 			}
 			if err != nil || found != nil && alone == nil {
 				return found, err

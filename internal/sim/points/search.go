@@ -156,7 +156,7 @@ func (r *rowSearch) cell(kind faults.Kind) (Cell, error) {
 	}
 	cell.Double, err = r.alone(kind, twoHolders())
 	if b := cell.Double; err == nil && b.Faults == 0 && b.Clear == 1 && b.Within == "" {
-		wide, _, failed := r.within(bounds(r.lock), longer*r.states, alone(kind, MostAlone), twoHolders())
+		wide, _, failed := r.within(bounds(r.lock), longer*r.states, onlyKind(kind, MostAlone), twoHolders())
 		if err = failed; wide.Faults > 0 || wide.Clear == MostAlone && wide.Within == "" {
 			cell.Double = wide
 		}
@@ -167,11 +167,11 @@ func (r *rowSearch) cell(kind faults.Kind) (Cell, error) {
 // alone looks for the fewest faults of one kind. Where that takes too long, a single fault is searched for longer, and then with fewer
 // clients: it is better to know something of that than nothing.
 func (r *rowSearch) alone(kind faults.Kind, only []checker.Name) (Break, error) {
-	all, _, err := r.probe(alone(kind, MostAlone), only)
+	all, _, err := r.probe(onlyKind(kind, MostAlone), only)
 	if err != nil || !all.open() && all.Within == "" {
 		return all, err
 	}
-	single, _, err := r.within(bounds(r.lock), longer*r.states, alone(kind, 1), only)
+	single, _, err := r.within(bounds(r.lock), longer*r.states, onlyKind(kind, 1), only)
 	switch {
 	case err != nil || !single.open() && single.Within == "":
 		return single, err
@@ -181,7 +181,7 @@ func (r *rowSearch) alone(kind faults.Kind, only []checker.Name) (Break, error) 
 		return single, nil
 	}
 	narrow := narrowest(r.lock)
-	few, _, err := r.within(narrow, longer*r.states, alone(kind, MostAlone), only)
+	few, _, err := r.within(narrow, longer*r.states, onlyKind(kind, MostAlone), only)
 	if err != nil || few.open() || few.Faults > 1 {
 		return single, err
 	}
@@ -221,10 +221,10 @@ func bounds(lock impls.Spec) []search.Config {
 	return []search.Config{{Clients: 3, Rounds: 1}, {Clients: 2, Rounds: 2}}
 }
 
-// within is a search for what may strike within bounds.
-func within(bounds, what search.Config) search.Config {
+// bounded is a search for what may strike, by so many clients, rounds and servers.
+func bounded(by, what search.Config) search.Config {
 	what.Budget = maps.Clone(what.Budget)
-	what.Clients, what.Rounds, what.Servers = bounds.Clients, bounds.Rounds, bounds.Servers
+	what.Clients, what.Rounds, what.Servers = by.Clients, by.Rounds, by.Servers
 	return what
 }
 
@@ -239,8 +239,8 @@ func narrowest(lock impls.Spec) []search.Config {
 	return []search.Config{{Clients: 2, Rounds: 1}}
 }
 
-// alone is what strikes if up to so many faults of one kind do.
-func alone(kind faults.Kind, most int) search.Config {
+// onlyKind is what strikes if up to so many faults of one kind do.
+func onlyKind(kind faults.Kind, most int) search.Config {
 	return search.Config{Budget: search.Budget{kind: most}, MostFaults: most}
 }
 
@@ -249,11 +249,11 @@ func (r *rowSearch) probe(what search.Config, only []checker.Name) (Break, []fau
 	return r.within(bounds(r.lock), r.states, what, only)
 }
 
-// within is probe within other bounds, the later only where the earlier show nothing.
-func (r *rowSearch) within(bounds []search.Config, states int, what search.Config, only []checker.Name) (Break, []faults.Kind, error) {
+// within is probe within bounds in this order, the later only where the earlier show nothing.
+func (r *rowSearch) within(order []search.Config, states int, what search.Config, only []checker.Name) (Break, []faults.Kind, error) {
 	most := what.MostFaults
-	for i, b := range bounds {
-		c := within(b, what)
+	for i, b := range order {
+		c := bounded(b, what)
 		c.Lock, c.Only, c.States = r.lock, only, states
 		result, err := search.Search(r.ctx, c)
 		if err != nil {
@@ -266,7 +266,7 @@ func (r *rowSearch) within(bounds []search.Config, states int, what search.Confi
 		case !result.Complete():
 			b := Break{Clear: result.Faults - 1, Steps: result.Steps}
 			if i > 0 && most > 0 && b.open() {
-				b = Break{Clear: most, Within: boundsText(bounds[i-1])}
+				b = Break{Clear: most, Within: boundsText(order[i-1])}
 			}
 			return b, nil, nil
 		case result.Vacuous():

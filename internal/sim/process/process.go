@@ -1,7 +1,8 @@
 // Package process runs one client of locks in the model: the locks' own code, in coroutines that move only when their user says so.
 // Everything that a lock can learn comes in through its Env, and so through here: replies, the clock, tokens, the end of a wait.
 //
-// It owns the Env of the model. A process is a deterministic function of what it is given: it must not know a real clock, chance, or who
+// It owns the Env of the model. Its server is a lock's view of one: it sends requests, and the models in internal/sim/redis and internal/sim/zookeeper
+// answer them. A process is a deterministic function of what it is given: it must not know a real clock, chance, or who
 // schedules it.
 package process
 
@@ -145,8 +146,8 @@ type Input struct {
 	Message string          // that was received
 	// Lost: the reply, or the request itself, did not come through, and the connection gave up.
 	Lost bool
-	// Expired: the time-out of the wait came first.
-	Expired bool
+	// TimedOut: the time-out of the wait came first.
+	TimedOut bool
 }
 
 // Resume gives a task what it waits for, and runs the process as far as it comes.

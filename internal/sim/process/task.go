@@ -197,7 +197,7 @@ func (p *Process) block(within *scope, w Wait) (Input, error) {
 		panic(stopped{})
 	}
 	t.blocked = nil
-	if t.input.Expired {
+	if t.input.TimedOut {
 		within.expire(w.Timer)
 	}
 	if within == nil {

@@ -1,8 +1,8 @@
 // Package redis is a small explicit model of a Redis server: strings, hashes, lists, sets and sorted sets that expire by the server's own
 // clock, transactions, scripts and published messages, as far as locks use them.
 //
-// It owns what a command does and answers, in the words of Redis 7.0. It is plain data: it must not know a clock, a connection or chance.
-// What time it is, its user says.
+// It owns what a command does and answers, in the words of Redis 7.0. It is plain data: it must not know a real clock, a
+// socket or chance. Its user says how much time passes (Advance), and on which connection a command comes in.
 package redis
 
 import (

@@ -36,9 +36,9 @@ func (r *Result) assumedOfClients() Assumption {
 		a.Short += " and do not wait"
 		a.Full = append(a.Full, "no client waits: the search does not call the lock's "+strings.Join(r.Uncalled, ", "))
 	}
-	if r.Fewer != "" {
+	if r.FewerServers != "" {
 		a.Short += ", on fewer servers"
-		a.Full = append(a.Full, r.Fewer)
+		a.Full = append(a.Full, r.FewerServers)
 	}
 	return a
 }

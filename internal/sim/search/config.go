@@ -47,8 +47,8 @@ type Config struct {
 
 // Settled is what others than the user decide.
 type Settled struct {
-	// Fewer: Usual has made the servers fewer than the card names.
-	Reduced bool
+	// FewerServers: Usual has made the servers fewer than the card names.
+	FewerServers bool
 	// Excuses says whether an anomaly after such faults is none that the search is to end with; nil: none is. The search goes on after it.
 	Excuses func(anomaly checker.Name, struck []faults.Kind) bool
 	// On: the search goes on after whatever it finds.
@@ -97,7 +97,7 @@ func (c Config) Usual() Config {
 	}
 	if several {
 		if c.Servers == 0 && c.Lock.Servers > 3 {
-			c.Reduced = true
+			c.FewerServers = true
 		}
 		c.Servers = cmp.Or(c.Servers, min(c.Lock.Servers, 3))
 	}
@@ -161,11 +161,12 @@ func Faults() []faults.Kind {
 // FaultsOf lists the kinds that a search of a lock can spend. On a ZooKeeper nothing is sent twice, no clock is read, and the server keeps its data. On
 // Redis a partition is no more than what it loses or delays: replies and requests.
 func FaultsOf(lock impls.Spec) []faults.Kind {
-	list := Faults()
-	if lock.Needs == impls.OneZooKeeper {
-		return list[:slices.Index(list, faults.Duplicate)]
-	}
-	return slices.DeleteFunc(list, func(kind faults.Kind) bool { return kind == faults.Partition })
+	return slices.DeleteFunc(Faults(), func(kind faults.Kind) bool {
+		if lock.Needs != impls.OneZooKeeper {
+			return kind == faults.Partition
+		}
+		return kind == faults.Duplicate || kind.OnServer() || kind.Of().Target == faults.OnClock
+	})
 }
 
 // Budget is how many faults of each kind may be spent.

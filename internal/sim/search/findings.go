@@ -62,7 +62,7 @@ func (s *search) conclude() (err error) {
 
 // judgeEnd judges what is left when all clients have ended: the data must be right, and a fresh client must get the lock.
 func (s *search) judgeEnd(at place) error {
-	if err := s.ask(at, s.space.Losses(&at.state), false); err != nil || s.found.best.trace != nil {
+	if err := s.judge(at, s.space.Losses(&at.state), false); err != nil || s.found.best.trace != nil {
 		return err
 	}
 	if !slices.Contains(s.found.wanted, checker.StuckLock) {
@@ -80,11 +80,11 @@ func (s *search) judgeEnd(at place) error {
 	if !stuck {
 		return nil
 	}
-	return s.ask(at, s.space.Suspect(checker.StuckLock), true)
+	return s.judge(at, s.space.Suspect(checker.StuckLock), true)
 }
 
-// ask has the checker judge the history that leads to a place, if it looks as if it showed something that is worth a look.
-func (s *search) ask(at place, suspects suspicion.Set, trial bool) error {
+// judge has the checker judge the history that leads to a place, if it looks as if it showed something that is worth a look.
+func (s *search) judge(at place, suspects suspicion.Set, trial bool) error {
 	f := &s.found
 	if suspects == 0 {
 		return nil

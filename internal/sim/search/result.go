@@ -37,8 +37,8 @@ type Result struct {
 	Tries int
 	// Unnamed: nothing was ever under the lock's key, so whose the lock is was not judged.
 	Unnamed bool
-	// Fewer says that the search has fewer servers than the lock's card names, and what else was searched; empty: it has as many.
-	Fewer string
+	// FewerServers says that the search has fewer servers than the lock's card names, and what else was searched; empty: it has as many.
+	FewerServers string
 	// Uncalled are the methods by which the lab has a client wait for the lock, and which the search did not call.
 	Uncalled []string
 	// Doubt says what the lock does that the search does not follow; empty: nothing was noticed.

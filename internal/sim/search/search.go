@@ -196,7 +196,7 @@ func (s *search) expand(at place, spending int) error {
 		first := len(s.links)
 		to := place{state: next, number: int32(first), steps: at.steps + 1}
 		s.links = append(s.links, link{at.number, o})
-		if err := s.ask(to, suspects, false); err != nil || s.found.best.trace != nil {
+		if err := s.judge(to, suspects, false); err != nil || s.found.best.trace != nil {
 			return err
 		}
 		if to, err = s.privately(to); err != nil {

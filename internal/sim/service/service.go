@@ -12,7 +12,7 @@ import (
 	"github.com/locklab/locklab/history"
 )
 
-// Server is the model of one server. It is plain data: it knows neither a clock nor chance. It is used by one goroutine.
+// Server is the model of one server. It is plain data: it knows neither a real clock nor chance. It is used by one goroutine.
 type Server interface {
 	// Do carries out a command that has come in on a connection, and returns its reply. A connection begins with its first command.
 	Do(connection int, args ...string) Reply

@@ -7,25 +7,26 @@ import (
 	"github.com/locklab/locklab/faults"
 )
 
-// ofClocks are the faults of clients' clocks.
-var ofClocks = [...]faults.Kind{faults.ClockAhead, faults.ClockBehind, faults.StepAhead, faults.StepBack}
-
-// ofServers are the faults of servers.
-var ofServers = [...]faults.Kind{faults.ClockJump, faults.ClockBack, faults.Restart, faults.FailOver}
-
 // budget is the faults that may strike.
 type budget struct {
-	kinds []faults.Kind
-	of    map[faults.Kind]int
-	most  int // altogether
+	kinds   []faults.Kind
+	servers []faults.Kind // those of servers, in the order of the catalogue
+	clocks  bool          // clients' clocks may be wrong
+	of      map[faults.Kind]int
+	most    int // altogether
 }
 
 func newBudget(config Config) budget {
 	b := budget{of: config.Budget, most: config.Most}
-	for kind, n := range config.Budget {
-		if n > 0 {
-			b.kinds = append(b.kinds, kind)
+	for _, f := range faults.All() {
+		if config.Budget[f.Kind] <= 0 {
+			continue
 		}
+		b.kinds = append(b.kinds, f.Kind)
+		if f.Target == faults.OnServer && f.Flag != "" {
+			b.servers = append(b.servers, f.Kind)
+		}
+		b.clocks = b.clocks || f.Target == faults.OnClock
 	}
 	slices.Sort(b.kinds)
 	return b
@@ -40,10 +41,6 @@ type struck struct {
 
 // place is the place of a kind of fault that may strike; negative: it may not.
 func (b *budget) place(kind faults.Kind) int { return slices.Index(b.kinds, kind) }
-
-func (b *budget) hasAny(kinds []faults.Kind) bool {
-	return slices.ContainsFunc(kinds, func(kind faults.Kind) bool { return b.place(kind) >= 0 })
-}
 
 // may says whether there are so many more faults of a kind.
 func (b *budget) may(k *struck, kind faults.Kind, more int) bool {

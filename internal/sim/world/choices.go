@@ -16,7 +16,7 @@ const (
 	calls         kind = iota // the client calls its next operation
 	serves                    // a server executes the request of a task
 	takes                     // the reply reaches the client
-	expires                   // a time-out is over
+	timesOut                  // a time-out is over
 	wakes                     // a sleep is over
 	arrives                   // a request arrives that nobody waits for; task is its place
 	passes                    // time passes
@@ -60,7 +60,7 @@ func (s *Space) Spending(list []Choice, r *State, n int) []Choice {
 			}
 		}
 	}
-	if k := &s.parts.struck(r).struck; n == 1 && slices.ContainsFunc(ofServers[:], func(kind faults.Kind) bool { return s.player.budget.may(k, kind, 1) }) {
+	if k := &s.parts.struck(r).struck; n == 1 && slices.ContainsFunc(s.player.budget.servers, func(kind faults.Kind) bool { return s.player.budget.may(k, kind, 1) }) {
 		var asked uint8
 		for i := range s.Clients {
 			asked |= s.parts.client(r, i).asks
@@ -124,19 +124,19 @@ func (p *player) ofWait(list []Choice, c *client, i int, wait *process.Wait) []C
 			list = append(list, Choice{kind: kind, client: uint8(i), task: uint8(wait.Task)})
 		}
 	}
-	over, answered, apart := c.dueAt(wait.Task) <= 0, c.answer(wait.Task) >= 0 || c.messageFor(wait) >= 0, c.isCutOff(wait)
+	due, answered, apart := c.dueAt(wait.Task) <= 0, c.answer(wait.Task) >= 0 || c.messageFor(wait) >= 0, c.isCutOff(wait)
 	switch {
 	case c.waitsInVain(wait.Task):
 		add(notices, true)
 	case wait.Kind == process.Sleep:
-		add(wakes, over)
+		add(wakes, due)
 	case isEvent(wait):
 		add(wakes, slices.Contains(c.session.come, wait.Task))
 	case wait.Kind == process.Request, wait.Kind == process.Message:
 		add(serves, wait.Kind == process.Request && !answered && !c.isBroken(wait.Task) && !apart && !(p.sessions && c.isBehind(wait)))
 		add(breaks, slices.Contains(c.torn, wait.Task) || !answered && c.isBroken(wait.Task))
-		add(takes, answered && !over && !apart)
-		add(expires, over)
+		add(takes, answered && !due && !apart)
+		add(timesOut, due)
 	}
 	return list
 }
@@ -206,8 +206,8 @@ func (c *client) waitsInVain(task int) bool { return c.deaf && c.at.Operates(tas
 
 // faultsAt are those of a server; asked: something is on its way to it or from it.
 func (p *player) faultsAt(list []Choice, k *struck, v *serverPart, i int, asked bool) []Choice {
-	for _, kind := range ofServers {
-		ways, may := 1, v.holds
+	for _, kind := range p.budget.servers {
+		ways, may := 1, v.occupied
 		switch kind {
 		case faults.Restart:
 			may = may || asked
@@ -223,8 +223,8 @@ func (p *player) faultsAt(list []Choice, k *struck, v *serverPart, i int, asked 
 	return list
 }
 
-// holds says whether a server has the lock, or anything that ends.
-func (v *server) holds() bool {
+// occupied says whether a server has the lock, or anything that ends.
+func (v *server) occupied() bool {
 	return len(v.model.State(lockKey).Type) > 0 || len(v.model.Expiries()) > 0
 }
 
@@ -264,8 +264,8 @@ func (p *player) ready(c *client) (main, beside bool) {
 	return main, beside
 }
 
-// over says whether a client will not do anything any more unless time passes.
-func (p *player) over(c *client) bool {
+// done says whether a client will not do anything any more unless time passes.
+func (p *player) done(c *client) bool {
 	main, beside := p.ready(c)
 	return !main && !beside && len(c.travel) == 0 && c.phase >= finished && !c.session.cut
 }

@@ -45,7 +45,7 @@ func (s *Space) Make(r *State, o Choice) (State, suspicion.Set, error) {
 		if s.player.sessions {
 			return s.makeWhole(r, o)
 		}
-		next, suspects := s.wait(r, o)
+		next, suspects := s.pass(r, o)
 		return next, suspects, nil
 	case strikesServer:
 		return s.strikeServer(r, o)

@@ -28,7 +28,7 @@ func (r State) Ending() State {
 func (s *Space) Rests(r *State) bool {
 	for i := range s.Clients {
 		p := s.parts.client(r, i)
-		if !p.over && (p.main || p.beside || len(p.c.travel) > 0 || p.c.at.Busy) {
+		if !p.done && (p.main || p.beside || len(p.c.travel) > 0 || p.c.at.Busy) {
 			return false
 		}
 	}

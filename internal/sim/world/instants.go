@@ -67,7 +67,7 @@ func (u *upcoming) instants() []instant {
 	s.scratch.times = s.scratch.times[:0]
 	due, horizon := u.limits()
 	limit := min(due, horizon)
-	u.ends()
+	u.addEnds()
 	coming := len(s.scratch.times) > 0
 	for i := range s.Clients {
 		coming = coming || u.clocked(u.client(i))
@@ -116,8 +116,8 @@ func (u *upcoming) limits() (due, horizon int) {
 	return due, horizon
 }
 
-// ends adds when something ends, and when it is about to.
-func (u *upcoming) ends() {
+// addEnds adds when something ends, and when it is about to.
+func (u *upcoming) addEnds() {
 	parts := &u.space.parts
 	for i := range u.space.Clients {
 		u.add(u.client(i).times...)
@@ -170,7 +170,7 @@ func (u *upcoming) clocked(p *clientPart) bool {
 	case past.Absolute:
 		return p.c.ops > 0 || u.space.ClockRate != 0
 	case past.Differences:
-		return p.c.at.Read && (!p.over || p.c.phase == tired)
+		return p.c.at.Read && (!p.done || p.c.phase == tired)
 	}
 	return false
 }

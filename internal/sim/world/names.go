@@ -9,7 +9,7 @@ import (
 
 // names of choices, by their kinds.
 var names = [...]string{
-	calls: "call", serves: "serve", takes: "reply", expires: "expire", wakes: "wake", arrives: "arrive", passes: "time", notices: "notice", vanishes: "vanish", breaks: "break",
+	calls: "call", serves: "serve", takes: "reply", timesOut: "expire", wakes: "wake", arrives: "arrive", passes: "time", notices: "notice", vanishes: "vanish", breaks: "break",
 	heals: "heal", contacts: "contact",
 }
 

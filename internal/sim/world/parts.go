@@ -30,7 +30,7 @@ type clientPart struct {
 	main, beside bool  // see ready
 	user         bool  // it is its user's turn
 	soon         bool  // some message of its arrives before time passes
-	over         bool  // see Space.over
+	done         bool  // see player.done
 	late         bool  // see client.late
 	top          int   // see client.top
 	due          int   // when its next wait ends
@@ -45,7 +45,7 @@ type serverPart struct {
 	server
 	times    []int
 	quarters []int // of a lease, before something ends, if the lock asks for how long that is
-	holds    bool  // something that time or its end may change
+	occupied bool  // something that time or its end may change
 	left     []int // of a ZooKeeper: how long each client's session lasts
 	top      int   // and one more than the greatest number of its nodes
 }
@@ -108,7 +108,7 @@ func (p *parts) monitor(r *State) *monitor { return &p.monitors.list[r.monitor] 
 
 func (p *parts) struck(r *State) *struckPart { return &p.strucks.list[r.struck] }
 
-// world is what a state's number stand for.
+// world is what the numbers of a state stand for.
 func (s *Space) world(r *State) *world {
 	w := &world{
 		now: int(r.now), config: &s.player.Config, resource: s.parts.servers.list[r.resource].server,
@@ -144,7 +144,7 @@ func (s *Space) clientOf(c client, i int) int32 {
 	if n, known := s.parts.clients.numbers[string(s.scratch.text)]; known {
 		return n
 	}
-	p := clientPart{c: c.clone(), over: s.player.over(&c), late: c.late(ms(s.Lease)), seen: c.seen(), asks: c.asks()}
+	p := clientPart{c: c.clone(), done: s.player.done(&c), late: c.late(ms(s.Lease)), seen: c.seen(), asks: c.asks()}
 	p.main, p.beside = s.player.ready(&c)
 	p.user = !c.at.Busy && (c.phase == holding || c.phase == worked)
 	for _, m := range c.travel {
@@ -153,13 +153,13 @@ func (s *Space) clientOf(c client, i int) int32 {
 	if s.player.sessions {
 		p.top = c.top()
 	}
-	p.times, p.due = s.player.ends(&c)
+	p.times, p.due = s.player.deadlines(&c)
 	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.clients.add(string(s.scratch.text), p)
 }
 
-// ends are when something of a client ends, and due is when its next wait does.
-func (p *player) ends(c *client) (times []int, due int) {
+// deadlines are when something of a client ends, and due is when its next wait does.
+func (p *player) deadlines(c *client) (times []int, due int) {
 	due = never
 	for _, d := range c.due {
 		if times = append(times, d.at); d.at > 0 {
@@ -203,7 +203,7 @@ func (s *Space) serverOf(v server) int32 {
 	if n, known := s.parts.servers.numbers[string(s.scratch.text)]; known {
 		return n
 	}
-	p := serverPart{server: v, holds: v.holds()}
+	p := serverPart{server: v, occupied: v.occupied()}
 	for _, left := range v.model.Expiries() {
 		p.times = append(p.times, around(ms(left))...)
 		for t := ms(left - s.Grid); s.player.past.Lives && t > max(ms(left-s.Lease), 0); t -= ms(s.Grid) {
@@ -238,8 +238,8 @@ func (s *Space) monitorOf(m monitor) int32 {
 	return n
 }
 
-// wait lets time pass. Each part does by itself.
-func (s *Space) wait(r *State, o Choice) (State, suspicion.Set) {
+// pass lets time pass for a state: each part by itself, once for all states that have it. player.pass does the same to a world.
+func (s *Space) pass(r *State, o Choice) (State, suspicion.Set) {
 	next, late := *r, false
 	for i := range s.Clients {
 		key := passing{number: r.clients[i], time: o.time, how: o.paused>>i&1 | o.busy>>i&1<<1}

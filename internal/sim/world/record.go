@@ -71,7 +71,7 @@ func (p *player) record(path []Choice, trial bool, pace pace) (*Record, error) {
 			return nil, err
 		}
 	}
-	ended := !slices.ContainsFunc(w.clients, func(c client) bool { return !p.over(&c) })
+	ended := !slices.ContainsFunc(w.clients, func(c client) bool { return !p.done(&c) })
 	if w.known.hung {
 		from := len(r.trace.Steps)
 		for i := range w.clients {
@@ -208,7 +208,7 @@ func (r *recorder) choice(w *world, o Choice) {
 			step.Reply = replies[len(replies)-1].String()
 		}
 		r.note(step)
-	case expires:
+	case timesOut:
 		r.unanswered(&w.clients[i], o, trace.Expire)
 	case breaks:
 		r.unanswered(&w.clients[i], o, trace.Break)
@@ -245,8 +245,7 @@ func (r *recorder) passes(o Choice) {
 // strikes records a fault of a client or its message.
 func (r *recorder) strikes(c *client, o Choice) {
 	step := trace.Step{Fault: r.player.budget.kinds[o.fault], Client: int(o.client), Server: -1}
-	switch step.Fault {
-	case faults.ReplyLost, faults.LateRequest, faults.Duplicate:
+	if step.Fault.OnMessage() {
 		wait := c.at.Wait(int(o.task))
 		step.Server, step.Waits, step.Beside = wait.Server, o.unseen, !c.at.Operates(int(o.task))
 		if step.Fault == faults.LateRequest {

@@ -18,7 +18,7 @@ import (
 type session struct {
 	silence int    // how long ago the server has heard of it
 	life    int    // how many of its sessions have ended, as far as it knows
-	over    bool   // the present one has ended on the server
+	ended   bool   // the present one has ended on the server
 	cut     bool   // nothing passes between it and the server
 	come    []int  // the tasks whose event has come
 	unheard []int  // the tasks whose event has come to the server only, because the client is cut off
@@ -45,14 +45,14 @@ func (s session) rest() session {
 
 // appendTo appends nothing where there has never been a session.
 func (s *session) appendTo(b []byte) []byte {
-	if s.silence == 0 && s.life == 0 && !s.over && !s.cut && len(s.come)+len(s.unheard)+len(s.gone)+len(s.made) == 0 {
+	if s.silence == 0 && s.life == 0 && !s.ended && !s.cut && len(s.come)+len(s.unheard)+len(s.gone)+len(s.made) == 0 {
 		return b
 	}
 	b = fmt.Append(b, "|s")
 	for _, n := range [...]int{s.silence, s.life, len(s.come), len(s.unheard), len(s.gone)} {
 		b = binary.AppendVarint(b, int64(n))
 	}
-	b = appendFlags(b, s.over, s.cut)
+	b = appendFlags(b, s.ended, s.cut)
 	for _, n := range slices.Concat(s.come, s.unheard, s.gone) {
 		b = binary.AppendVarint(b, int64(n))
 	}
@@ -77,7 +77,7 @@ func (c *client) isCutOff(wait *process.Wait) bool {
 
 // isApart says whether what a task has sent, or is to send, is certainly lost, or waits for the end of a partition.
 func (c *client) isApart(wait *process.Wait) bool {
-	return asksKeeper(wait.Server) && (c.session.cut || c.session.over || slices.Contains(c.session.gone, wait.Task))
+	return asksKeeper(wait.Server) && (c.session.cut || c.session.ended || slices.Contains(c.session.gone, wait.Task))
 }
 
 // mayBeCutOff says whether a partition makes a difference.
@@ -88,7 +88,7 @@ func (p *player) mayBeCutOff(c *client) bool {
 // isBehind says whether a request cannot be carried out yet: the session is over and there is no other, or one of its client's is on its way
 // before it.
 func (c *client) isBehind(wait *process.Wait) bool {
-	return asksKeeper(wait.Server) && (c.session.over || slices.ContainsFunc(c.travel, func(m message) bool { return m.soon && asksKeeper(m.server) }))
+	return asksKeeper(wait.Server) && (c.session.ended || slices.ContainsFunc(c.travel, func(m message) bool { return m.soon && asksKeeper(m.server) }))
 }
 
 // listen notes which tasks of a client have begun to wait for an event. It may have come already.
@@ -106,7 +106,7 @@ func (p *player) listen(w *world, i int, before *past.Moment) {
 		case !fresh(wait.Task):
 		case wait.Kind == process.Contact && wait.Number != s.life:
 			s.come = append(s.come, wait.Task)
-		case wait.Kind != process.Message || s.over || asKeeper(w.at(0).model).keeper.Watches(sessionConn(i), past.Watched(wait)):
+		case wait.Kind != process.Message || s.ended || asKeeper(w.at(0).model).keeper.Watches(sessionConn(i), past.Watched(wait)):
 		case s.cut:
 			s.unheard = append(s.unheard, wait.Task)
 		default:
@@ -187,15 +187,15 @@ func (p *player) makeOfSession(w *world, o Choice) (done bool, err error) {
 // contact has the library of a client make contact after a pause or a partition.
 func (p *player) contact(w *world, i int) error {
 	c := &w.clients[i]
-	s, over := &c.session, c.session.over
+	s, lost := &c.session, c.session.ended
 	request := []string{"PING"}
-	if over {
+	if lost {
 		request = zookeeper.Reconnect(0, p.Lease)
 	}
 	asKeeper(w.change(0).model).Do(sessionConn(i), request...)
-	s.silence, s.over = 0, false
+	s.silence, s.ended = 0, false
 	c.reconnect()
-	if !over {
+	if !lost {
 		return p.prolong(w, i)
 	}
 	p.recorder.renewed(i)
@@ -267,7 +267,7 @@ func (c *client) heal() {
 // end: the session of a client is over, and so is each connection by which it has sent something. What it was to send by another one waits.
 func (c *client) end() {
 	s := &c.session
-	s.over = true
+	s.ended = true
 	c.travel = slices.DeleteFunc(c.travel, func(m message) bool { return asksKeeper(m.server) && !(s.cut && m.soon) })
 	if c.phase == crashed {
 		return

@@ -1,9 +1,10 @@
 // Package world models what clients of a lock, its servers and time may do next, and what results. A state is a row of parts: the clients, the
 // servers, and what suspicions need to know. A step is computed once for all states that are alike in what it reads.
 //
-// A lease ends in three places: on its server (internal/sim/redis, keys.go), for the client whose lock it is (claim.go), and for the user, by what its
-// lock has declared (client.ends). What looks wrong is a suspicion, which a step returns: two holders are suspected in monitor.go (holds), an
-// overwritten lock in flag. internal/sim/search has the checker judge the history then.
+// A lease ends in three places: on its server (internal/sim/redis/keys.go, find; internal/sim/zookeeper/server.go, Advance), for the client whose lock it
+// is (the field ends of a claim, which monitor.passes counts down), and for the user, by what its lock has declared (the field ends of a client). What
+// looks wrong is a suspicion, which a step returns: two holders are suspected in monitor.holds, an overwritten lock in monitor.flag.
+// internal/sim/search has the checker judge the history then.
 //
 // Partial-order reduction is for private steps only (see Privately). Symmetry reduction is for locks whose card says that tokens are compared
 // for equality alone. A refused try is repeated whether anything has changed or not, and a lock that reads clocks meets a grid of times.
@@ -135,7 +136,7 @@ func newPlayer(config Config) player {
 
 // Again is the space to begin again with after an error that says that more has to be known of the lock; nil: the error says something else.
 func (s *Space) Again(err error) *Space {
-	right := s.ClockRate == 0 && !s.Without.Dated && !s.player.budget.hasAny(ofClocks[:]) // then only differences between what clocks show may matter
+	right := s.ClockRate == 0 && !s.Without.Dated && !s.player.budget.clocks // then only differences between what clocks show may matter
 	known, more := s.player.past.Learn(err, right)
 	if !more {
 		return nil
@@ -161,7 +162,7 @@ func (s *Space) Spent(r *State) int { return s.parts.struck(r).all }
 // Ended says whether no client will do anything any more unless time passes.
 func (s *Space) Ended(r *State) bool {
 	for i := range s.Clients {
-		if !s.parts.client(r, i).over {
+		if !s.parts.client(r, i).done {
 			return false
 		}
 	}

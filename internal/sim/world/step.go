@@ -77,13 +77,13 @@ func (p *player) apply(w *world, o Choice) error {
 		slices.SortFunc(c.answers, func(a, b answer) int { return a.task - b.task })
 	case takes:
 		return p.give(w, i, c.take(task))
-	case expires:
+	case timesOut:
 		if c.at.Wait(task).Kind == process.Request && c.answer(task) < 0 {
 			c.depart(task, true)
 		}
 		c.drop(task)
 		c.torn = without(c.torn, task)
-		return p.give(w, i, past.Input{Kind: past.Expired, Task: task})
+		return p.give(w, i, past.Input{Kind: past.TimedOut, Task: task})
 	case wakes:
 		return p.give(w, i, past.Input{Kind: past.Wake, Task: task})
 	}
@@ -294,7 +294,7 @@ func (m *message) names(key string) bool {
 	})
 }
 
-// pass lets time pass.
+// pass lets time pass for a world: where sessions depend on each other, and where it is recorded. Space.pass does the same to a state.
 func (p *player) pass(w *world, o Choice) error {
 	w.struck = p.budget.spend(w.struck, o)
 	if p.sessions {
@@ -321,7 +321,7 @@ func (p *player) strike(w *world, o Choice) error {
 		return nil
 	}
 	c := &w.clients[i]
-	if p.Queue && !slices.Contains(ofClocks[:], fault) {
+	if p.Queue && fault.Of().Target != faults.OnClock {
 		w.monitor().queue.Disturbs(1 << i)
 	}
 	switch fault {
@@ -345,7 +345,7 @@ func (p *player) strike(w *world, o Choice) error {
 		if p.service.subscribes {
 			w.unsubscribe(i)
 		}
-		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never, session: session{made: c.session.made, over: c.session.over}}
+		*c = client{at: c.at, phase: crashed, ops: c.ops, travel: c.travel, ends: never, session: session{made: c.session.made, ended: c.session.ended}}
 	case faults.Duplicate:
 		c.stepped(o)
 		m := c.message(task)

@@ -1,7 +1,7 @@
 // Package zookeeper is a small explicit model of a ZooKeeper: nodes, sessions and watches in one total order, as far as locks use them.
 //
-// It owns what a request does and answers, in the words by which histories name requests. It is plain data: it must not know a clock, a
-// network or chance. What time it is, its user says.
+// It owns what a request does and answers, in the words by which histories name requests. It is plain data: it must not know a real
+// clock, a socket or chance. Its user says how much time passes (Advance), and on which connection a request comes in.
 package zookeeper
 
 import (

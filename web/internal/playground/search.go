@@ -75,7 +75,7 @@ func within(c search.Config) string {
 	words := []string{format.Plural(c.Clients, "client", "clients"), format.Plural(c.Rounds, "round", "rounds")}
 	if n := c.ServerCount(); n > 1 {
 		words = append(words, format.Plural(n, "server", "servers"))
-		if c.Reduced {
+		if c.FewerServers {
 			words = append(words, fmt.Sprintf("instead of the %d that its card names", c.Lock.Servers))
 		}
 	}

@@ -89,7 +89,7 @@ failed, or the lock cannot be explored.`,
   lab explore --all --shard 2/4 --out part-2
   lab explore --all --replay --world sim
   lab explore --all --replay --server redis-server --count 20`,
-		ValidArgsFunction: completeExplored,
+		ValidArgsFunction: flags.complete,
 		RunE:              flags.run,
 	}
 	cli.UseGroups(cmd, flags.groups())
@@ -97,20 +97,21 @@ failed, or the lock cannot be explored.`,
 	return cmd
 }
 
-// completeExplored completes the one lock; its single bugs cannot be explored.
-func completeExplored(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
+// complete completes the lock, or with --all any number of locks, whole ones: it offers no LOCK/BUG.
+func (f *exploreFlags) complete(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 && !f.all {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return cli.Described(impls.Explored(), func(spec impls.Spec) (string, string) { return spec.Name, spec.Idea }), cobra.ShellCompDirectiveNoFileComp
+	others := slices.DeleteFunc(impls.Explored(), func(spec impls.Spec) bool { return slices.Contains(args, spec.Name) })
+	return cli.Described(others, func(spec impls.Spec) (string, string) { return spec.Name, spec.Idea }), cobra.ShellCompDirectiveNoFileComp
 }
 
 // groups binds the flags of lab explore.
 func (f *exploreFlags) groups() []cli.FlagGroup {
 	what, flags, shown := cli.FlagSet(), cli.FlagSet(), cli.FlagSet()
 	what.IntVar(&f.bounds.Clients, "clients", 0, "`N` clients, from 1 to 4 (default: 3; 2 if the lock lives on several servers)")
-	what.IntVar(&f.bounds.Rounds, "rounds", 1, "each client acquires, works and releases `N` times")
-	what.IntVar(&f.bounds.Tries, "tries", 2, "a client tries up to `N` times in each round")
+	what.IntVar(&f.bounds.Rounds, "rounds", 0, "each client acquires, works and releases `N` times (default: 1)")
+	what.IntVar(&f.bounds.Tries, "tries", 0, fmt.Sprintf("a client tries up to `N` times in each round (default: %d)", search.UsualTries))
 	what.IntVar(&f.bounds.Servers, "servers", 0, "`N` servers, from 1 to 5 (default: as many as the lock's card names, up to 3)")
 	what.BoolVar(&f.bounds.ReleaseAgain, "release-again", false, "a client may release once more after a release of unknown outcome")
 	what.IntVar(&f.bounds.Reenter, "reenter", 0, "each holder takes its lock `N` times more before it works, and releases it as often")
@@ -123,7 +124,7 @@ func (f *exploreFlags) groups() []cli.FlagGroup {
 	flags.IntVar(&f.bounds.MostFaults, "max-faults", 2, "up to `N` faults together")
 	flags.DurationVar(&f.bounds.Skew, "skew", 0, "a wrong clock is wrong by `TIME` (default: 1.8s, 1.5 leases)")
 	flags.Float64Var(&f.bounds.ClockRate, "clock-rate", 0, "a clock that is behind runs at `RATE` instead, and one that is ahead as many times too fast")
-	flags.IntVar(&f.bounds.Lag, "lag", 1, "a replica that takes over lacks up to `N` writes")
+	flags.IntVar(&f.bounds.Lag, "lag", 0, "a replica that takes over lacks up to `N` writes (default: 1)")
 	f.budgetFlags(flags)
 
 	shown.StringVar(&f.out, "out", "", "write the counterexample to `DIR`/report.html, step by step, or to FILE.lab as a script; with --all: the lines and the table with its counterexamples")

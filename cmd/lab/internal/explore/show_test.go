@@ -82,7 +82,7 @@ func TestAssumedIsShort(t *testing.T) {
 				Coverage: []string{"held"}, Sessions: sessions, Uncalled: []string{"Enter", "Leave", "Wakeups"}, Horizon: time.Second,
 			}
 			if !sessions {
-				result.Fewer = "the search has 3 servers, and the lock's card names 5: with 5 and 2 clients that acquire once, without a fault, nothing was wrong"
+				result.FewerServers = "the search has 3 servers, and the lock's card names 5: with 5 and 2 clients that acquire once, without a fault, nothing was wrong"
 			}
 			explored := &lab.Exploration{Config: search.Config{Lock: lock, Clients: 3, Rounds: 1}, Result: &result}
 			var b bytes.Buffer

@@ -130,14 +130,18 @@ func knownScenarios(scripts []*scenarios.Script) ([]knownScenario, error) {
 type knownWorkload struct {
 	Workload string              `json:"workload"`
 	Idea     string              `json:"idea"`
-	Begins   string              `json:"begins,omitempty"` // the initial amount that a script may set
+	Begins   string              `json:"begins,omitempty"` // what a script may set
 	Source   string              `json:"source,omitempty"`
 	Sources  []sources.Reference `json:"sources"`
 }
 
 func knownWorkloads() []knownWorkload {
 	return cli.Each(scenarios.Workloads(), func(w scenarios.Workload) knownWorkload {
-		return knownWorkload{string(w.Name), w.Idea, w.Begins, w.Source, cited(w.Source)}
+		known := knownWorkload{Workload: string(w.Name), Idea: w.Idea, Source: w.Source, Sources: cited(w.Source)}
+		if w.Name.Sells() {
+			known.Begins = "stock"
+		}
+		return known
 	})
 }
 

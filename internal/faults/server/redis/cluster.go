@@ -70,7 +70,7 @@ func StartCluster(ctx context.Context, guard *process.Guard, links *network.Netw
 }
 
 func (c *Cluster) start(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, server.SwitchTime)
+	ctx, cancel := context.WithTimeout(ctx, server.SettleTime)
 	defer cancel()
 	for range clusterNodes {
 		if err := c.addNode(ctx); err != nil {

@@ -27,7 +27,7 @@ const migrated = 1000
 func (c *Cluster) Migrate(ctx context.Context, moves func(key string) bool) (moved, left int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, server.SwitchTime, server.ErrSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, server.SettleTime, server.ErrSlow)
 	defer cancel()
 	if c.moving != nil {
 		return 0, 0, errors.New("migrate a slot: it is migrating")
@@ -112,7 +112,7 @@ func migrateKeys(addr string, keys []string) []any {
 func (c *Cluster) Migrated(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, server.SwitchTime, server.ErrSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, server.SettleTime, server.ErrSlow)
 	defer cancel()
 	if c.moving == nil {
 		return errors.New("end the migration of a slot: none is migrating")

@@ -77,7 +77,7 @@ func (s *Shard) save(ctx context.Context) error {
 func (s *Shard) RestartSaved(ctx context.Context) error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, server.SwitchTime, server.ErrSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, server.SettleTime, server.ErrSlow)
 	defer cancel()
 	if !slices.ContainsFunc(s.c.nodes, func(n *clusterNode) bool { return n.held != nil }) {
 		return errors.New("fail over: nothing is saved: the link to the replica is not held")
@@ -115,7 +115,7 @@ func (s *Shard) failOver(ctx context.Context) error {
 func (s *Shard) RestartEmpty(ctx context.Context) error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, server.SwitchTime, server.ErrSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, server.SettleTime, server.ErrSlow)
 	defer cancel()
 	primary, err := s.c.primary(ctx, s.tag)
 	if err == nil {

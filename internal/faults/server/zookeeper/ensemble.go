@@ -316,7 +316,7 @@ func (e *Ensemble) at(addr string) (*peer, error) {
 func (e *Ensemble) change(ctx context.Context, addr, what string, do func(context.Context, *peer) error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, server.SwitchTime, server.ErrSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, server.SettleTime, server.ErrSlow)
 	defer cancel()
 	p, err := e.at(addr)
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// leastLease is the shortest lease with which a failover that takes some seconds leaves time for the rest of a script.
+// leastLease is the shortest lease with which a restart or an election that takes some seconds leaves time for the rest of a script.
 const leastLease = 20 * time.Second
 
 // lacksOnCluster says what a script needs that a cluster, or a lock there, does not have, or "".
