@@ -69,9 +69,6 @@ var edits = map[string]func(*history.Event){
 	"every lock needs all its servers":     details(func(d *history.Detail) { d.Need = d.Servers }),
 	"no fault happens":                     func(e *history.Event) { faultsAre(e, "") },
 	"every fault is the server's":          func(e *history.Event) { faultsAre(e, string(faults.Restart)) },
-	"a trade reads nothing":                onResource(func(c *history.Command) { c.Args = unlessReads(c.Args) }),
-	"money comes from nowhere":             endsWith("money of ", func([]string) []string { return []string{"1000"} }),
-	"no item is anybody's":                 endsWith("items of ", func([]string) []string { return nil }),
 	"nobody waits for long":                details(func(d *history.Detail) { d.Bound *= 4 }),
 	"no lock promises order":               details(func(d *history.Detail) { d.Fair = false }),
 	"every clock runs right":               runsRight,
@@ -173,30 +170,6 @@ func faultsAre(e *history.Event, kind string) {
 		e.Kind, e.Detail = history.KindStep, nil
 	default:
 		f.Name = kind
-	}
-}
-
-func unlessReads(args []string) []string {
-	if len(args) > 0 && timeline.ReadsOnly(args[0]) {
-		return nil
-	}
-	return args
-}
-
-// endsWith changes what is found in the end.
-func endsWith(prefix string, change func([]string) []string) func(*history.Event) {
-	return func(e *history.Event) {
-		if e.Kind != history.KindFinal || e.Detail == nil || e.Detail.Work == nil {
-			return
-		}
-		work := *e.Detail.Work
-		work.Data = slices.Clone(work.Data)
-		for n, d := range work.Data {
-			if strings.HasPrefix(d.Name, prefix) {
-				work.Data[n].Values = change(d.Values)
-			}
-		}
-		e.Detail.Work = &work
 	}
 }
 

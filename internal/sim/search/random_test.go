@@ -17,7 +17,7 @@ import (
 	"github.com/locklab/locklab/internal/sim/world"
 )
 
-var randomLocks = flag.Int("seeds", 0, "how many random locks are searched with and without each reduction; 0: a few, or a hundred in full")
+var randomLocks = flag.Int("seeds", 0, "how many random locks are searched with and without each reduction; 0: a few, or some dozens in full")
 
 // reductions are all that can be switched off, and all of them together.
 var reductions = map[string]world.Unreduced{
@@ -35,7 +35,7 @@ func TestReductionsOfRandomLocks(t *testing.T) {
 		"", faults.Crash, faults.Pause, faults.LateRequest, faults.Restart, faults.LongHold, faults.Duplicate, faults.ReplyLost, faults.ClockJump, faults.FailOver,
 		faults.StepAhead,
 	}
-	count := uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 1, 100)))
+	count := uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 1, 30)))
 	for name, program := range map[string]struct {
 		make  func(uint64) (impls.Spec, string)
 		known []uint64 // of these, answers have differed
