@@ -21,8 +21,14 @@ type claim struct {
 	standing ownership.Standing
 	over     bool // its client has called release, or was told that it is lost
 	dead     bool
-	ends     int    // when its lease does; not positive: it has
-	value    string // of the lock's key
+	ends     int // when its lease does; not positive: it has
+}
+
+// key is the lock's key as it was seen last.
+type key struct {
+	there   bool
+	value   string
+	foreign bool // what is there is not the owner's: something unseen has put another value in its place
 }
 
 // nobodys is no claim.
@@ -74,7 +80,7 @@ func (list *challengers) drop(from, to int) {
 // claim is what a command founds if it took the lock; acquires: it is of an acquire.
 func (m *monitor) claim(w *world, i int, q message, change history.Change) (mine claim, acquires bool) {
 	c := &w.clients[i]
-	mine = claim{client: i, ends: never, value: change.After.Value, standing: unclear}
+	mine = claim{client: i, ends: never, standing: unclear}
 	switch {
 	case change.After.TTL > 0:
 		mine.ends = max(ms(change.After.TTL), 1)
@@ -112,13 +118,23 @@ func (m *monitor) follow(command ownership.Command, mine claim, change history.C
 	case ownership.Challenge:
 		m.challengers.add(mine)
 	}
-	if o.client >= 0 && !command.Foreign {
-		o.value = change.After.Value
+	m.key = key{change.After.Exists(), change.After.Value, m.key.foreign && change.After.Exists()}
+}
+
+// observe brings the owner up to what a command found before it did anything.
+func (m *monitor) observe(before history.State) {
+	switch {
+	case !before.Exists():
+		m.key.foreign = false
+	case !m.key.there:
+		m.take(nobodys) // a fail-over has brought it back
+	case before.Value != m.key.value:
+		m.key.foreign = true
 	}
 }
 
 func (m *monitor) take(c claim) {
-	m.owner, m.challengers = c, noChallengers
+	m.owner, m.challengers, m.key.foreign = c, noChallengers, false
 	m.left = false
 	for i := range m.clients {
 		m.clients[i].rightful, m.clients[i].after = false, false

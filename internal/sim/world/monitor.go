@@ -34,6 +34,7 @@ type looks struct {
 // monitor is what a state remembers of what has happened, so that a step can be suspected of an anomaly. The checker's monitors read the whole history.
 type monitor struct {
 	suspects    suspicion.Set // since the last choice
+	key         key
 	owner       claim
 	challengers challengers
 	charges     suspicion.Charges
@@ -274,11 +275,12 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 		m.commandedOnOne(w, i, q, change)
 		return
 	}
+	m.observe(change.Before)
 	mine, acquires := m.claim(w, i, q, change)
 	o := &m.owner
 	command := ownership.Command{
 		Effect: change.Effect(0), ByOwner: o.client == i, Live: o.client >= 0 && o.live(w.clients[o.client].on), Pending: o.standing == pending,
-		Foreign: o.client >= 0 && change.Before.Exists() && change.Before.Value != o.value, Unlimited: change.Before.Exists() && change.Before.TTL == 0,
+		Foreign: m.key.foreign, Unlimited: change.Before.Exists() && change.Before.TTL == 0,
 		Acquire: acquires, Standing: mine.standing, Exists: change.After.Exists(), SameValue: change.Before.Value == change.After.Value,
 	}
 	if command.Effect == history.EffectReplaced {
