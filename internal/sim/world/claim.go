@@ -1,44 +1,86 @@
 package world
 
-import "github.com/locklab/locklab/history"
+import (
+	"slices"
 
-// standing is what became of the acquire by which a client took the lock.
-type standing uint8
-
-const (
-	pending standing = iota
-	granted
-	refused
-	unclear // there is none
+	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
-// counts says whether an acquire may give its client the lock. dead: the client has crashed; on: it believes that it has the lock.
-func (s standing) counts(dead, on bool) bool {
-	return s == granted && (dead || on) || s == pending && !dead
-}
+// The standings of an acquire by which a client took the lock.
+const (
+	pending = ownership.Pending
+	granted = ownership.Granted
+	refused = ownership.Refused
+	unclear = ownership.Dubious // there is none
+)
 
 // claim is the lock on the server: whose it is, by its commands, and until when.
 type claim struct {
 	client   int // negative: nobody's
-	standing standing
+	standing ownership.Standing
 	over     bool // its client has called release, or was told that it is lost
 	dead     bool
-	ends     int    // when its lease does; not positive: it has
-	value    string // of the lock's key
+	ends     int // when its lease does; not positive: it has
+}
+
+// key is the lock's key as it was seen last.
+type key struct {
+	there   bool
+	value   string
+	foreign bool // what is there is not the owner's: something unseen has put another value in its place
 }
 
 // nobodys is no claim.
 var nobodys = claim{client: -1, ends: never}
 
-// live says whether a claim counts.
+// live says whether a claim counts; on: its client believes that it has the lock.
 func (c claim) live(on bool) bool {
-	return c.client >= 0 && c.ends > 0 && !c.over && c.standing.counts(c.dead, on)
+	return c.client >= 0 && ownership.Claim{Standing: c.standing, Leased: c.ends > 0, Over: c.over, Dead: c.dead, Holds: on}.Live()
+}
+
+// challengers have replaced the value of a live owner, one after another, and have not been told yet that they have the lock. The first that is nobody's
+// ends the list.
+type challengers [mostClients - 1]claim
+
+var noChallengers = func() (none challengers) {
+	none.drop(0, len(none))
+	return none
+}()
+
+// add adds the latest, which has replaced what its client wrote before.
+func (list *challengers) add(c claim) {
+	list.remove(c.client)
+	for i := range list {
+		if list[i].client < 0 {
+			list[i] = c
+			return
+		}
+	}
+}
+
+// remove takes the claim of a client out. at is where it was; negative: it is none.
+func (list *challengers) remove(client int) (c claim, at int) {
+	at = slices.IndexFunc(list[:], func(c claim) bool { return c.client == client })
+	if at < 0 {
+		return nobodys, at
+	}
+	c = list[at]
+	list.drop(at, at+1)
+	return c, at
+}
+
+// drop takes out those from one to another.
+func (list *challengers) drop(from, to int) {
+	for n := copy(list[from:], list[to:]) + from; n < len(list); n++ {
+		list[n] = nobodys
+	}
 }
 
 // claim is what a command founds if it took the lock; acquires: it is of an acquire.
 func (m *monitor) claim(w *world, i int, q message, change history.Change) (mine claim, acquires bool) {
 	c := &w.clients[i]
-	mine = claim{client: i, ends: never, value: change.After.Value, standing: unclear}
+	mine = claim{client: i, ends: never, standing: unclear}
 	switch {
 	case change.After.TTL > 0:
 		mine.ends = max(ms(change.After.TTL), 1)
@@ -59,59 +101,40 @@ func (m *monitor) claim(w *world, i int, q message, change history.Change) (mine
 	return mine, mine.standing == pending || q.op == history.OpAcquire
 }
 
-// follow notes whose the lock is after a command.
-func (m *monitor) follow(effect history.Effect, own, live, foreign bool, mine claim, change history.Change) {
+// follow notes whose the lock is after a command, as the checker's timeline does.
+func (m *monitor) follow(command ownership.Command, mine claim, change history.Change) {
 	o := &m.owner
-	switch effect {
-	case history.EffectCreated:
+	switch command.Change() {
+	case ownership.Take:
 		m.take(mine)
-	case history.EffectRemoved:
-		if !foreign {
-			m.take(nobodys)
-		}
-	case history.EffectReplaced:
-		switch {
-		case own && (live || mine.standing != pending):
-			o.ends, m.challenger = mine.ends, nobodys // whose value it had been is gone
-		case live:
-			m.challenger = mine
-		default:
-			m.take(mine)
-		}
-	case history.EffectProlonged, history.EffectShortened:
-		if own {
-			o.ends = mine.ends
-		} else if effect == history.EffectShortened && !foreign {
-			o.ends = min(o.ends, mine.ends)
-		}
-	case history.EffectUnclear:
-		same := change.Before.Value == change.After.Value
-		switch {
-		case !change.After.Exists():
-			m.take(nobodys)
-		case own && same:
-			o.ends = mine.ends
-		case !same, mine.standing == pending:
-			m.take(mine)
-		}
+	case ownership.Free:
+		m.take(nobodys)
+	case ownership.Extend:
+		o.ends = mine.ends
+	case ownership.Regain:
+		o.ends, m.challengers = mine.ends, noChallengers
+	case ownership.Shorten:
+		o.ends = min(o.ends, mine.ends)
+	case ownership.Challenge:
+		m.challengers.add(mine)
 	}
-	if o.client >= 0 && !foreign {
-		o.value = change.After.Value
-	}
+	m.key = key{change.After.Exists(), change.After.Value, m.key.foreign && change.After.Exists()}
 }
 
-// count notes that an acquire has counted what is another's. It has the lock if it is told so; of several the first is.
-func (m *monitor) count(mine claim) {
-	if ch := &m.challenger; mine.standing == pending && (ch.client < 0 || ch.client == mine.client) {
-		*ch = mine
-	}
-	if m.owner.client >= 0 {
-		m.owner.value = mine.value
+// observe brings the owner up to what a command found before it did anything.
+func (m *monitor) observe(before history.State) {
+	switch {
+	case !before.Exists():
+		m.key.foreign = false
+	case !m.key.there:
+		m.take(nobodys) // a fail-over has brought it back
+	case before.Value != m.key.value:
+		m.key.foreign = true
 	}
 }
 
 func (m *monitor) take(c claim) {
-	m.owner, m.challenger = c, nobodys
+	m.owner, m.challengers, m.key.foreign = c, noChallengers, false
 	m.left = false
 	for i := range m.clients {
 		m.clients[i].rightful, m.clients[i].after = false, false

@@ -7,6 +7,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/sim/service"
 	"github.com/locklab/locklab/internal/sim/suspicion"
+	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 // Suspect suspects one, if it is looked for.
@@ -32,22 +33,23 @@ type looks struct {
 
 // monitor is what a state remembers of what has happened, so that a step can be suspected of an anomaly. The checker's monitors read the whole history.
 type monitor struct {
-	suspects   suspicion.Set // since the last choice
-	owner      claim
-	challenger claim // it has replaced the owner's value, and has not been told yet
-	charges    suspicion.Charges
-	clients    [mostClients]looks
-	turn       int   // the client that was told last that it has the lock, or nobody, or over
-	contested  bool  // another may have taken it later
-	overtaken  uint8 // the clients, in bits, that have written, or may, for work since whose call another was told that it has the lock
-	fence      int64
-	acked      int   // how many updates were acknowledged
-	greatest   int64 // of what they had read
-	hung       bool
-	left       bool // the owner's release has left the lock in place
-	tally      suspicion.Tally
-	queue      suspicion.Queue // if clients queue
-	shares     shares          // of a lock on several servers
+	suspects    suspicion.Set // since the last choice
+	key         key
+	owner       claim
+	challengers challengers
+	charges     suspicion.Charges
+	clients     [mostClients]looks
+	turn        int   // the client that was told last that it has the lock, or nobody, or over
+	contested   bool  // another may have taken it later
+	overtaken   uint8 // the clients, in bits, that have written, or may, for work since whose call another was told that it has the lock
+	fence       int64
+	acked       int   // how many updates were acknowledged
+	greatest    int64 // of what they had read
+	hung        bool
+	left        bool // the owner's release has left the lock in place
+	tally       suspicion.Tally
+	queue       suspicion.Queue // if clients queue
+	shares      shares          // of a lock on several servers
 }
 
 // Turns that are no client's.
@@ -57,7 +59,7 @@ const (
 )
 
 func newMonitor(config *Config) monitor {
-	return monitor{owner: nobodys, challenger: nobodys, turn: nobody, shares: newShares(config)}
+	return monitor{owner: nobodys, challengers: noChallengers, turn: nobody, shares: newShares(config)}
 }
 
 func (m *monitor) called(w *world, i int, op history.Op) {
@@ -199,11 +201,10 @@ func (m *monitor) settle(i int, ok bool) {
 		o.standing = end
 	}
 	m.shares.settle(i, end)
-	if ch := &m.challenger; ch.client == i && ch.standing == pending {
-		if ch.standing = end; ok {
-			m.owner = *ch
-		}
-		*ch = nobodys
+	if ch, at := m.challengers.remove(i); at >= 0 && ok && ch.standing == pending {
+		ch.standing = end
+		m.owner = ch
+		m.challengers.drop(0, at) // what these wrote it has replaced
 	}
 	m.charges.Settle(i, ok, &m.suspects)
 }
@@ -244,16 +245,17 @@ func (m *monitor) crashed(i int) {
 	m.clients[i].took, m.clients[i].passed = false, false
 	m.charges.Settle(i, false, &m.suspects)
 	m.queue.Crashed(i)
-	if m.challenger.client == i {
-		m.challenger = nobodys
-	}
+	m.challengers.remove(i)
 }
 
 // passes lets time pass. The clients, in bits, are paused meanwhile.
 func (m *monitor) passes(d int, paused uint8) {
 	m.queue.Disturbs(paused)
 	m.shares.passes(d)
-	m.owner.ends, m.challenger.ends = nearer(m.owner.ends, d), nearer(m.challenger.ends, d)
+	m.owner.ends = nearer(m.owner.ends, d)
+	for i := range m.challengers {
+		m.challengers[i].ends = nearer(m.challengers[i].ends, d)
+	}
 }
 
 // wrote handles a request to the resource, of which nothing remains. One that shows a fence only is no write.
@@ -273,34 +275,22 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 		m.commandedOnOne(w, i, q, change)
 		return
 	}
-	effect := change.Effect(0)
+	m.observe(change.Before)
 	mine, acquires := m.claim(w, i, q, change)
 	o := &m.owner
-	foreign := o.client >= 0 && change.Before.Exists() && change.Before.Value != o.value
-	own := o.client == i && !foreign
-	live := o.client >= 0 && o.live(w.clients[o.client].on)
-	counts, prolongs := false, false
-	if effect == history.EffectReplaced && o.client != i && !foreign && acquires {
-		counts, prolongs = change.CountedBy(q.commands[len(q.commands)-1], 0)
+	command := ownership.Command{
+		Effect: change.Effect(0), ByOwner: o.client == i, Live: o.client >= 0 && o.live(w.clients[o.client].on), Pending: o.standing == pending,
+		Foreign: m.key.foreign, Unlimited: change.Before.Exists() && change.Before.TTL == 0,
+		Acquire: acquires, Standing: mine.standing, Exists: change.After.Exists(), SameValue: change.Before.Value == change.After.Value,
 	}
-	harm := effect
-	switch {
-	case counts && prolongs:
-		harm = history.EffectProlonged
-	case counts:
-		harm = history.EffectNone
+	if command.Effect == history.EffectReplaced {
+		command.Counts, command.Prolongs = change.CountedBy(q.commands[len(q.commands)-1], 0)
 	}
-	if live && o.client != i {
-		m.flag(i, effect, harm, mine, foreign)
-	}
-	m.look(i, q, effect, change.Before.Exists(), own)
-	m.recount(w, i, q, effect, foreign, acquires)
-	m.left = m.left && !foreign && stays(effect, change)
-	if counts {
-		m.count(mine)
-		return
-	}
-	if m.follow(effect, own, live && !foreign, foreign, mine, change); m.owner.client == i {
+	m.flag(i, command)
+	m.look(i, q, command.Effect, change.Before.Exists(), command.ByOwner && !command.Foreign)
+	m.recount(w, i, q, command.Effect, command.Foreign, acquires)
+	m.left = m.left && !command.Foreign && stays(command.Effect, change)
+	if m.follow(command, mine, change); m.owner.client == i {
 		m.haunts(w, mine)
 	}
 }
@@ -363,19 +353,16 @@ func (m *monitor) look(i int, q message, effect history.Effect, there, own bool)
 }
 
 // flag suspects what a command did to the live lock of another client.
-func (m *monitor) flag(i int, effect, harm history.Effect, mine claim, foreign bool) {
+func (m *monitor) flag(i int, command ownership.Command) {
 	var on uint32
-	if m.owner.standing == pending {
+	if command.Live && command.Pending {
 		on = 1 << m.owner.client
 	}
 	harmful := []history.Effect{history.EffectReplaced, history.EffectRemoved, history.EffectProlonged} // in the order of harms
-	if at := slices.Index(harmful, harm); at >= 0 && !foreign {
+	if at := slices.Index(harmful, command.Interference()); at >= 0 {
 		m.charges.Charge(suspicion.Harm(at), on, &m.suspects)
 	}
-	if counts := harm != effect; counts && m.owner.standing == pending {
-		return // neither has the lock yet
-	}
-	if mine.standing == pending && (effect == history.EffectCreated || effect == history.EffectReplaced) {
+	if command.EarlyGrant() {
 		m.charges.Charge(suspicion.EarlyGrant, on|1<<i, &m.suspects)
 	}
 }

@@ -36,7 +36,7 @@ func interestIn(config *Config) (in interest) {
 // keep drops all else from a monitor.
 func (in *interest) keep(m *monitor) {
 	if !in.owners {
-		m.owner, m.challenger, m.charges, m.left, m.shares = nobodys, nobodys, suspicion.Charges{}, false, in.nothing.shares
+		m.key, m.owner, m.challengers, m.charges, m.left, m.shares = key{}, nobodys, noChallengers, suspicion.Charges{}, false, in.nothing.shares
 		for i := range m.clients {
 			l := &m.clients[i]
 			*l = looks{took: l.took, passed: l.passed, inner: l.inner}

@@ -14,7 +14,7 @@ func (m *monitor) released(w *world, i int, outcome history.Outcome) {
 	if m.tally.Released(i, outcome) && l.changed && own {
 		m.suspects.Add(checker.Unreleasable)
 	}
-	own = own && m.challenger.client < 0 // else it depends on how an acquire under way ends whose the lock is
+	own = own && m.challengers[0].client < 0 // else it depends on how an acquire under way ends whose the lock is
 	if own && !l.inner && (l.rightful || l.changed) && outcome != history.Unknown {
 		if m.left = true; l.looked && outcome == history.No {
 			m.suspects.Add(checker.Unreleasable)

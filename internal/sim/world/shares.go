@@ -6,6 +6,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/sim/suspicion"
+	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 // A lock on several servers is its client's who has it on as many as it needs. What a command on one of them does to the lock as a whole, the checker
@@ -23,7 +24,7 @@ const somebodys = mostClients + 1
 
 // stake is what a client has by its latest acquire, on any servers.
 type stake struct {
-	standing   standing
+	standing   ownership.Standing
 	over, dead bool // as of a claim
 	ends       int  // the last part
 	ghost      int  // what it has by acquires without which it was told that it has the lock, the last part; not positive: none
@@ -45,7 +46,7 @@ func newShares(config *Config) (s shares) {
 }
 
 func (v *stake) live(on bool) bool {
-	return v.ends > 0 && !v.over && v.standing.counts(v.dead, on)
+	return ownership.Claim{Standing: v.standing, Leased: v.ends > 0, Over: v.over, Dead: v.dead, Holds: on}.Live()
 }
 
 // ghosts says whether another client than this one has a part without having been told that it has the lock.
@@ -90,7 +91,7 @@ func (s *shares) rightful(i int) bool {
 }
 
 // settle notes how an acquire has ended.
-func (s *shares) settle(i int, end standing) {
+func (s *shares) settle(i int, end ownership.Standing) {
 	if v := &s.stakes[i]; s.need > 0 && v.standing == pending {
 		if v.standing = end; end == refused {
 			v.ghost = max(v.ghost, v.ends)

@@ -127,12 +127,19 @@ func (o *order) server(v *server) print {
 	return o.symmetry.print("s" + string(v.appendTo(nil, func(m model, b []byte) []byte { return m.AppendUnder(o, b) })))
 }
 
+// rename renames the client of a claim.
+func (o *order) rename(c *claim) {
+	if c.client >= 0 {
+		c.client = o.to[c.client]
+	}
+}
+
 func (o *order) monitor(before *monitor) print {
 	m := *before
-	for _, c := range []*claim{&m.owner, &m.challenger} {
-		if c.value = o.names.Replace(c.value); c.client >= 0 {
-			c.client = o.to[c.client]
-		}
+	m.key.value = o.names.Replace(m.key.value)
+	o.rename(&m.owner)
+	for i := range m.challengers {
+		o.rename(&m.challengers[i])
 	}
 	if m.turn >= 0 {
 		m.turn = o.to[m.turn]
