@@ -230,7 +230,7 @@ func optionsOf(e *history.Event, d *history.Detail, c *history.Command) optionWo
 		},
 		lengths: map[string]*time.Duration{"lease": &d.Lease, "bound": &d.Bound, "valid": &e.Valid, "asked": &c.Asked, "sent": &c.Sent},
 		numbers: map[string]*int64{"fence": &e.Fence, "read": &d.Read, "wrote": &d.Wrote, "by": &c.Conn},
-		texts:   map[string]*string{"reply": &c.Reply, "did": &d.Text, "error": &d.Error, "on": &c.Server},
+		texts:   map[string]*string{"reply": &c.Reply, "error": &d.Error, "on": &c.Server},
 	}
 }
 

@@ -2,7 +2,7 @@ package impls
 
 import "time"
 
-// What published code keeps in a static variable, in a field of its lock object or in a thread-local has the same scope here. The name says whose
+// What a lock keeps in a static variable, in a field of its lock object or in a thread-local has the same scope here. The name says whose
 // it is; fresh makes the first value.
 
 // static is a static variable: the process has one.

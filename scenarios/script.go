@@ -33,7 +33,7 @@ type Script struct {
 	Steps    []Step
 
 	Workload           history.Workload // the work under the lock; empty: the user's choice
-	Stock              int64            // the initial stock of a sale, or each client's funds
+	Stock              int64            // the initial stock of a sale
 	WorkloadOverridden bool             // Workload is the user's choice and not the script's own
 }
 

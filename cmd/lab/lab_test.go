@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -98,13 +99,14 @@ func TestWriteTable(t *testing.T) {
 // Without programs, the doctor says what is missing and how to get it, and what tests that require it will say.
 func TestDoctorFindsWhatIsMissing(t *testing.T) {
 	t.Setenv("COLUMNS", "200")
-	t.Setenv("PATH", "")
+	t.Setenv("PATH", t.TempDir())
+	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("PATH"), "etcd"), []byte("#!/bin/sh\necho etcd Version: 3.4\n"), 0o755))
 	t.Setenv("LOCKLAB_REQUIRE", "redis,bananas")
 	var stdout, stderr bytes.Buffer
 	assert.Equal(t, cli.CodeExpected, carryOut(t.Context(), []string{"doctor"}, strings.NewReader(""), &stdout, &stderr), stderr.String())
 	for _, line := range []string{
 		`ok +embedded Redis +every run +miniredis \S+`, `missing +redis-server +lab run --server redis-server +.*; get it, for example: apt-get install redis-server`,
-		`  redis +missing, required`, `  chromium +missing`, `  bananas +required, but no test knows it`,
+		`  redis +missing, required`, `  etcd +ok`, `  chromium +missing`, `  bananas +required, but no test knows it`,
 	} {
 		assert.Regexp(t, "(?m)^"+line+"$", stdout.String())
 	}

@@ -1,8 +1,8 @@
 // Command lab tests distributed locks: it runs them through scenarios with injected faults, storms and an exhaustive search, and says what
 // went wrong. See README.md.
 //
-// It owns the process and the list of commands. Each family of commands is a package below internal, which owns flags and screens. The command
-// must not know what they do, and none of them how anything is run, judged or searched: package lab and what is below it do that.
+// It owns the process and the list of commands. Each package below internal owns the flags and screens of one family. They must not know how
+// anything is run, judged or searched: internal/lab does.
 package main
 
 import (

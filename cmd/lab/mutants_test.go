@@ -340,6 +340,10 @@ func damagedExpectations(t *testing.T) damage {
 	lines := bytes.SplitAfter(whole, []byte("\n"))
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.MkdirAll(filepath.Dir(reviewedMatrix), 0o755))
+	args := []string{"run", "pause-past-lease", "--lock", "setpx-lua", "--update", "--shard", "2/2"}
+	put(t, reviewedMatrix, whole)
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, cli.CodeNothing, carryOut(t.Context(), args, strings.NewReader(""), &stdout, &stderr), "undamaged: %s", stderr.String())
 	var vocabulary []string
 	for _, d := range checker.Definitions() {
 		vocabulary = append(vocabulary, string(d.Name), string(d.Name)+",")
@@ -354,6 +358,6 @@ func damagedExpectations(t *testing.T) damage {
 			text = m.words(text, vocabulary)
 		}
 		put(t, reviewedMatrix, text)
-		return []string{"run", "pause-past-lease", "--lock", "setpx-lua", "--update", "--shard", "2/2"}, 0
+		return args, 0
 	}
 }

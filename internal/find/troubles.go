@@ -159,6 +159,6 @@ func Troubles() []Trouble {
 		{"W1", "no lock at all: the sale that oversells", "last-item-two-requests", "none", "double-holder, lost-update", "watchdog"},
 		{"W1", "stock 1, two requests both see 1: sold twice", "last-item-two-requests", "setpx-lua", "lost-update", "watchdog"},
 		{"W2", "★ the stock is in memory: two instances have two stocks, and no lock helps", "flash-sale-two-instances", "setpx-lua", "lost-update", ""},
-		{"W3", "the market, played with a stock: two buyers of one item, the first one's lease over: sold twice", "last-item-two-requests", "setpx-lua", "lost-update", "watchdog"},
+		{"W3", "two buyers of one item after the first one's lease has ended (a stock in place of the market)", "last-item-two-requests", "setpx-lua", "lost-update", "watchdog"},
 	}
 }

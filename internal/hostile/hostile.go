@@ -31,7 +31,7 @@ func Find(name string) (Attack, bool) {
 }
 
 // All lists the attacks: those on servers, those by the protocol of the client, and those on the machine.
-func All() []Attack { return slices.Concat(OnServers(), onProtocol(), onMachine()) }
+func All() []Attack { return slices.Concat(onServers(), onProtocol(), onMachine()) }
 
 // refused is the verdict about a client that sends a command that the lab refuses.
 func refused(what string) string {
@@ -44,8 +44,8 @@ func held(whom string) string {
 		`bytes that the lab keeps for the clients of (a cell|all cells): more than \d+`
 }
 
-// OnServers are bytes, commands and scripts.
-func OnServers() []Attack {
+// onServers are bytes, commands and scripts.
+func onServers() []Attack {
 	const (
 		safe = "^safe$"
 		// Which comes first depends on the machine.

@@ -44,7 +44,7 @@ type Setting struct {
 	AnyCommand    bool // let clients send a server at an address commands that touch more than their cell's keys
 }
 
-// reviewed says whether what is n/a was reviewed for such a setting. Where clients find the primary by themselves, more is.
+// reviewed says whether what is n/a was reviewed for such a setting. On a cluster more is n/a.
 func (s Setting) reviewed() bool {
 	own := s.Server == "" || slices.Contains(live.Servers(), s.Server)
 	return own && s.Server != live.Cluster && s.Wait == ""
@@ -54,11 +54,11 @@ func (s Setting) reviewed() bool {
 // longer than with 40; with 48 more cells were retried because the host stalled.
 const CellsPerCore = 40
 
-// So many are in flight where each cell has several processes: three for each server with replicas, which a script may start anew, and six
-// that ask each other all the time where there is a cluster.
+// So many are in flight where each cell has several processes: three for each server with replicas, which a script may start anew; and six of
+// a cluster, or three of an ensemble, that ask each other all the time.
 const (
 	replicatedPerCore = 20
-	groupsPerCore     = 6
+	groupPerCore      = 6
 )
 
 // programCellsPerCore is the same where each cell has a server that is started for it, with a log of its own: that of an etcd has 123 MiB.
@@ -74,7 +74,7 @@ func (s Setting) parallel() int {
 	case live.Replicated:
 		perCore = replicatedPerCore
 	case live.Cluster, live.Ensemble:
-		perCore = groupsPerCore
+		perCore = groupPerCore
 	case live.Etcd, live.Postgres:
 		perCore = programCellsPerCore
 	}

@@ -116,7 +116,7 @@ type shrinker struct {
 // late says whether the time for making scripts smaller is over.
 func (s *shrinker) late() bool { return s.plan.Within > 0 && time.Since(s.began) >= s.plan.Within }
 
-// attempts are how far shrinking has come, and tell of it.
+// attempts counts what shrinking has tried, and reports it.
 type attempts struct {
 	tell func(ShrinkState) // may be nil
 	vain []string          // what was tried in vain

@@ -76,7 +76,7 @@ func keeperAddrs(named []string) []string {
 	return addrs
 }
 
-// resourceOf returns the connection to the resource, and which servers a lock is on that connects to them in its own way.
+// resourceOf connects to the resource. It also returns the addresses of the lock servers, to which its callers connect in their own way.
 func (s *session) resourceOf(req protocol.Request) (l links, named []string, err error) {
 	l.resource, named = s.resource, req.Servers
 	if len(named) == 0 {

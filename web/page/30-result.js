@@ -90,7 +90,7 @@ async function drawCode(list) {
       row.className = 'runs';
       row.lastChild.append(el('b.chip.c' + client % 6, {}, 'C' + (client + 1)));
     }));
-    const runs = source.querySelector('.runs') || rows.find(row => /\) TryAcquire\(/.test(row.textContent));
+    const runs = source.querySelector('.runs') || rows.slice(lock.line).find(row => /\) TryAcquire\(/.test(row.textContent));
     if (runs) source.scrollTop = runs.offsetTop - source.offsetTop - source.clientHeight / 2;
   });
 }

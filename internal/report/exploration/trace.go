@@ -1,4 +1,5 @@
-// Package exploration shows on a terminal what the explorer found: a counterexample in lanes, and the table of breaking points.
+// Package exploration shows on a terminal what the explorer found: a counterexample in lanes, and the table of breaking points. Other screens word
+// steps by it.
 //
 // It owns their layout. It must not search, and must not know how a counterexample was found.
 package exploration

@@ -28,11 +28,11 @@ func StepText(t *trace.Trace, s trace.Step) string {
 		case s.Kind == trace.Arrive:
 			return "late: " + text
 		case s.Beside:
-			return "beside: " + text
+			return "background: " + text
 		}
 		return text
 	case trace.Reply:
-		return "reads " + replyText(t, s.Reply)
+		return "receives " + replyText(t, s.Reply)
 	case trace.Wake:
 		return "wakes up"
 	case trace.Return:
@@ -47,11 +47,15 @@ func StepText(t *trace.Trace, s trace.Step) string {
 	case trace.Time:
 		return spanText(s.Passed) + " pass"
 	case trace.Heal:
-		return "it is cut off no more"
+		return "its partition is healed"
 	case trace.Notice:
 		return s.Text
 	case trace.Fault:
-		return "⚡ " + string(s.Fault) + format.After(": ", RequestText(t, s.Request)) + faultExtent(t, s)
+		text := "⚡ " + string(s.Fault) + format.After(": ", RequestText(t, s.Request)) + faultExtent(t, s)
+		if s.Waits {
+			text += ", and it keeps waiting"
+		}
+		return text
 	}
 	return string(s.Kind)
 }

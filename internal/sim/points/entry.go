@@ -85,7 +85,7 @@ func Meaning(head string) string {
 	case string(SlowClock):
 		return "A client's clocks run slow, at 0.3 of the right rate, and a pause or a long hold strikes."
 	case string(FastClock):
-		return "A client's clocks run fast, at three times the right rate, and a pause or a long hold strikes."
+		return "A client's clocks run fast, at 3.3 times the right rate, and a pause or a long hold strikes."
 	case string(ReleaseAgain):
 		return "A reply is lost, or a request late, and a client releases again."
 	}

@@ -31,9 +31,9 @@ func sites() (list []string) {
 	}
 }
 
-// SourceOf is the file that has the code of a lock.
-func SourceOf(spec impls.Spec) string {
+// SourceOf is the file that has the code of a lock, and the line at which it begins: another lock's may stand before it.
+func SourceOf(spec impls.Spec) (file string, line int) {
 	begins := reflect.ValueOf(spec.New).Pointer()
-	file, _ := runtime.FuncForPC(begins).FileLine(begins)
-	return path.Base(file)
+	file, line = runtime.FuncForPC(begins).FileLine(begins)
+	return path.Base(file), line
 }

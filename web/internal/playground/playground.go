@@ -135,6 +135,7 @@ type lockCard struct {
 	Bug     string        `json:"bug,omitempty"`
 	Source  string        `json:"source"`
 	File    string        `json:"file"`   // that has its code
+	Line    int           `json:"line"`   // at which that begins
 	Walked  bool          `json:"walked"` // it can be walked through step by step
 	Clients int           `json:"clients"`
 	Faults  []faults.Kind `json:"faults,omitempty"`
@@ -165,7 +166,8 @@ func newCatalogue() catalogue {
 		explored[lock.Name] = true
 	}
 	for _, lock := range impls.Every() {
-		card := lockCard{Name: lock.Name, Idea: lock.Idea, Bug: lock.Bug, Source: lock.Source, File: process.SourceOf(lock), Walked: explored[lock.Name], Clients: search.MostClients}
+		card := lockCard{Name: lock.Name, Idea: lock.Idea, Bug: lock.Bug, Source: lock.Source, Walked: explored[lock.Name], Clients: search.MostClients}
+		card.File, card.Line = process.SourceOf(lock)
 		if card.Walked {
 			card.Faults = search.FaultsOf(lock)
 		}

@@ -212,9 +212,9 @@ func TestStepsSayWhatTheyLeadTo(t *testing.T) {
 		made         []string
 		label, leads string
 	}{
-		{nil, "C1: calls acquire", "it asks SET k locked NX PX 1200 next"},
+		{nil, "C1: calls acquire", "it sends SET k locked NX PX 1200 next"},
 		{[]string{"call.0.0"}, "C1: SET k locked NX PX 1200 → OK", "redis: locked, 1.2s"},
-		{[]string{"call.0.0", "serve.0.0"}, "C1: reads OK", "acquire ok; C1 believes that it holds the lock"},
+		{[]string{"call.0.0", "serve.0.0"}, "C1: receives OK", "acquire ok; C1 believes that it holds the lock"},
 		{[]string{"call.0.0", "serve.0.0"}, "C1: ⚡ reply-lost", "a request is carried out, and its reply is lost; acquire unknown"},
 		{[]string{"call.0.0", "serve.0.0", "reply.0.0"}, "C1: ⚡ pause, 1.201s pass", "a client's process is stopped (SIGSTOP) while time passes; the lock on redis is gone"},
 	} {

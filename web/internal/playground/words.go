@@ -57,7 +57,7 @@ func describe(t *trace.Trace, id string, steps []trace.Step, asks [][]string) de
 	}
 	leads = slices.Concat(slices.Compact(meanings), leads, changes(t, steps))
 	if asks != nil {
-		leads = append(leads, "it asks "+exploration.RequestText(t, asks)+" next")
+		leads = append(leads, "it sends "+exploration.RequestText(t, asks)+" next")
 	}
 	d.label, d.leads = strings.Join(labels, ", "), cmp.Or(strings.Join(leads, "; "), "nothing else changes yet")
 	return d
@@ -94,9 +94,9 @@ func serverName(t *trace.Trace, s trace.Step) string {
 	return trace.ServerName(t.Servers, s.Server)
 }
 
-// delays says whether a step is a pause or a long hold, or a client waits for what is lost: time passes with it.
+// delays says whether a step is a pause or a long hold: time passes with it.
 func delays(s trace.Step) bool {
-	return s.Kind == trace.Fault && (s.Fault == faults.Pause || s.Fault == faults.LongHold || s.Waits)
+	return s.Kind == trace.Fault && (s.Fault == faults.Pause || s.Fault == faults.LongHold)
 }
 
 // changes are what is otherwise after steps than before: who believes that it holds, and what servers have.
@@ -108,7 +108,7 @@ func changes(t *trace.Trace, steps []trace.Step) []string {
 		case holds && !was:
 			list = append(list, trace.ClientName(i)+" believes that it holds the lock")
 		case was && !holds:
-			list = append(list, trace.ClientName(i)+" does not hold the lock any more")
+			list = append(list, trace.ClientName(i)+" no longer believes that it holds the lock")
 		}
 	}
 	for i, key := range now.Keys {

@@ -109,18 +109,24 @@ func (f *serveFlags) plan(order serve.Order) (*serve.Job, error) {
 	switch order.Kind {
 	case serve.Scenario:
 		plan, err := of.Scenario(order.Scenario, order.World)
+		if err != nil {
+			return nil, err
+		}
 		return &serve.Job{Dir: plan.Results.Dir, Run: func(ctx context.Context, sink report.Sink) error {
 			plan.Sink = sink
 			_, err := lab.Run(ctx, plan)
 			return err
-		}}, err
+		}}, nil
 	case serve.Storm:
 		plan, err := of.Storm(order.For)
+		if err != nil {
+			return nil, err
+		}
 		return &serve.Job{Dir: plan.Results.Dir, For: plan.Params.For, Run: func(ctx context.Context, sink report.Sink) error {
 			plan.Sink = sink
 			_, err := lab.Storm(ctx, plan)
 			return err
-		}}, err
+		}}, nil
 	}
 	return nil, cli.OneOf("order", order.Kind, []string{serve.Scenario, serve.Storm}, "there are scenario and storm")
 }

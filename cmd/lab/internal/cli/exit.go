@@ -1,7 +1,7 @@
 // Package cli is how the commands of the lab talk with whoever calls them: mistakes and exit codes, help in groups of flags, the completion of words,
 // the width of a terminal and texts that fit into it.
 //
-// It owns exit codes and the form of what is printed. It must not know a command, nor what locks and scenarios there are.
+// It owns exit codes and the form of what is printed. It must not know what a command does, nor what locks and scenarios there are.
 package cli
 
 import (

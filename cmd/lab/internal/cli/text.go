@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 	"unicode"
@@ -30,14 +29,6 @@ func Each[T, U any](all []T, of func(T) U) (out []U) {
 		out = append(out, of(entry))
 	}
 	return out
-}
-
-// Count is a number of things: "1 step", "2 steps".
-func Count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // WriteUntil writes what may take long. When ctx ends first, which may be in the middle of it, the error is its cause, and nothing is written.

@@ -48,16 +48,16 @@ type exploreFlags struct {
 	count                int // of replays
 }
 
-// Explore is lab explore; find knows its locks.
+// Explore is lab explore; find looks a lock up by its name.
 func Explore(find func(lock string) (impls.Spec, bool)) *cobra.Command {
 	flags := &exploreFlags{find: find, budget: map[faults.Kind]*int{}}
 	cmd := &cobra.Command{
 		Use:   "explore LOCK | --all [LOCK…]",
 		Short: "Explore every interleaving of a lock, and show the smallest set of faults that breaks it",
 		Long: `Explore runs a lock's own code in a model, in every interleaving of its
-clients, its servers and time. Fewest faults first, then fewest steps: no
-fewer faults show what the counterexample does, and it has no step that it does
-not need. Without one, the lock holds within the bounds that the report names.
+clients, its servers and time. Fewest faults first, then fewest steps: fewer
+faults do not show what the counterexample does, and none of its steps can be
+left out. Without one, the lock holds within the bounds that the report names.
 A search that a limit has stopped never says so.
 
 Without a flag for a fault, every kind may strike, up to --max-faults together;
@@ -97,7 +97,7 @@ failed, or the lock cannot be explored.`,
 	return cmd
 }
 
-// complete completes the lock, or with --all any number of locks, whole ones: it offers no LOCK/BUG.
+// complete offers locks without LOCK/BUG: one, or several with --all.
 func (f *exploreFlags) complete(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 && !f.all {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -205,7 +205,7 @@ func (s *replayScreen) close(replays []*lab.Replay, interrupted bool) (code int)
 	if played == 0 && len(replays) > 0 {
 		s.worse(cli.CodeUnknown)
 	}
-	fmt.Fprintf(s.out, "%s replayed, %d shown every time\n", cli.Count(played, "counterexample"), always)
+	fmt.Fprintf(s.out, "%s replayed, %d shown every time\n", format.Plural(played, "counterexample", "counterexamples"), always)
 	if interrupted {
 		fmt.Fprintf(s.err, "lab: not complete: %d of %d plays have ended\n", s.plays, s.of)
 		return cli.CodeUnknown

@@ -13,6 +13,7 @@ import (
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/report/exploration"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/sim/search"
 	"github.com/locklab/locklab/internal/sim/trace"
 )
@@ -24,9 +25,9 @@ func boundsText(c search.Config, width int) string {
 	if c.Tries > 1 {
 		tries = fmt.Sprintf("up to %d tries", c.Tries)
 	}
-	s.line("%s: %s, %s each with %s, %s", c.Lock.Name, cli.Count(c.Clients, "client"), cli.Count(c.Rounds, "round"), tries, cli.Count(c.ServerCount(), "server"))
+	s.line("%s: %s, %s each with %s, %s", c.Lock.Name, format.Plural(c.Clients, "client", "clients"), format.Plural(c.Rounds, "round", "rounds"), tries, format.Plural(c.ServerCount(), "server", "servers"))
 	if c.Reenter > 0 {
-		s.field("re-enters", "each holder takes the lock %s more before it works", cli.Count(c.Reenter, "time"))
+		s.field("re-enters", "each holder takes the lock %s more before it works", format.Plural(c.Reenter, "time", "times"))
 	}
 	if c.ReleaseAgain {
 		s.field("releases", "a release of unknown outcome may be tried once more")
@@ -139,7 +140,7 @@ func (s *fitted) conclusion(e *lab.Exploration, opts exploreOptions) {
 
 // found sums up a counterexample.
 func found(t *trace.Trace) string {
-	return fmt.Sprintf("%s after %s with %s", cli.List(t.Anomalies), cli.Count(exploration.TraceRows(t), "step"), cli.Count(len(t.Faults), "fault"))
+	return fmt.Sprintf("%s after %s with %s", cli.List(t.Anomalies), format.Plural(exploration.TraceRows(t), "step", "steps"), format.Plural(len(t.Faults), "fault", "faults"))
 }
 
 // passed is what a search came past: anomalies that are excused, and faults that never struck and have not been named yet.
@@ -184,7 +185,7 @@ func searched(p search.Progress) string {
 	if p.Faults == 0 {
 		return fmt.Sprintf("all up to step %d", p.Steps)
 	}
-	return fmt.Sprintf("all with fewer than %s, and with as many up to step %d", cli.Count(p.Faults, "fault"), p.Steps)
+	return fmt.Sprintf("all with fewer than %s, and with as many up to step %d", format.Plural(p.Faults, "fault", "faults"), p.Steps)
 }
 
 // smaller says how to bound a search that takes too long, or that a limit has stopped: by a limit, or by less to search.
@@ -234,7 +235,7 @@ func (s *fitted) hang(head, below, text string) {
 // progressLine is how far an exploration has come, in one line.
 func progressLine(p search.Progress) string {
 	return fmt.Sprintf("%d states, depth %d, %d queued, %d MiB, %s, %v",
-		p.States, p.Steps, p.Frontier, p.Memory>>20, cli.Count(p.Faults, "fault"), p.Took.Round(time.Second))
+		p.States, p.Steps, p.Frontier, p.Memory>>20, format.Plural(p.Faults, "fault", "faults"), p.Took.Round(time.Second))
 }
 
 func rate(n int, took time.Duration) string {

@@ -26,7 +26,7 @@ run on this machine or what is missing. With a name it says how to run that one.
 
 docs/tables/scorecard.md has their verdicts.`,
 		Example:           "  lab adapters\n  lab adapters redsync",
-		Args:              cobra.MaximumNArgs(1),
+		Args:              cli.Args(0, 1, "adapters takes one name, not %d"),
 		ValidArgsFunction: cli.Fixed(adapterNames()...),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := os.Stat("adapters"); errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,6 @@
-// Package look is what a user asks without running anything: lab list, find, show and adapters, and lab explain of a name.
+// Package look answers what a user asks about names: lab list, find, show and adapters, and lab explain of a name.
 //
-// It owns the tables and screens of what there is. It must not know runs, which may not be there yet.
+// It owns the tables and screens of what there is. Of runs it must not know more than whether a word is one.
 package look
 
 import (

@@ -17,7 +17,7 @@ import (
 type Order struct {
 	Where   option.Setting
 	Results option.Results
-	Lock    string // empty: all
+	Lock    string // empty: all, for a scenario
 }
 
 // Scenario is lab run with one scenario.

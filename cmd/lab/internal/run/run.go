@@ -1,7 +1,7 @@
 // Package run is lab run and lab storm: flags, arguments and a locklab.toml become cells, which are run, shown, and compared with what is expected.
 //
-// It owns what a campaign is: which scenarios or storms, with which locks, how often. It must not know how a cell is run or judged, nor who else runs
-// some: lab serve asks it for plans.
+// It owns what a campaign is: which scenarios or storms, with which locks, how often. It must not know how a cell is run or judged. Package browse
+// asks it for plans (Order).
 package run
 
 import (

@@ -1,6 +1,6 @@
 // Package saved is what a user does with runs that lie on the disk: lab explain, check, diff, export, merge and shrink.
 //
-// It owns which cell of a run is meant, and what is printed of it. It must not run a campaign, nor know how its flags are read.
+// It owns which cell of a run is meant, and what is printed of it. It must not run what no saved run asks for.
 package saved
 
 import (

@@ -160,8 +160,9 @@ func toFile(cmd *cobra.Command, path string, write func(io.Writer) error) error 
 	if err := cli.WriteUntil(cmd.Context(), &text, write); err != nil {
 		return err
 	}
-	if err := rundir.WriteFile(path, text.Bytes()); err != nil {
+	err := rundir.WriteFile(path, text.Bytes())
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return cli.Usagef("--out: %v", err)
 	}
-	return nil
+	return err
 }

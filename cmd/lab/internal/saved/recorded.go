@@ -96,7 +96,7 @@ func showJudgement(w io.Writer, j *recorded.Judgement) error {
 	var b strings.Builder
 	say := func(indent, text string) { b.WriteString(cli.Hang(indent, indent+"  ", format.Clean(text), width)) }
 	say("", headline(j))
-	say("  ", fmt.Sprintf("%s: %s, %s, %s, %s", j.File, cli.Count(j.Lines, "line"), j.Lasted, cli.Count(len(j.Clients), "client"), cli.Count(len(j.Locks), "lock")))
+	say("  ", fmt.Sprintf("%s: %s, %s, %s, %s", j.File, format.Plural(j.Lines, "line", "lines"), j.Lasted, format.Plural(len(j.Clients), "client", "clients"), format.Plural(len(j.Locks), "lock", "locks")))
 	for i, f := range j.Found {
 		if i == maxFound {
 			fmt.Fprintf(&b, "\nand %d more; --json has them all\n", len(j.Found)-i)

@@ -1,6 +1,6 @@
 // Package write is for files that a user begins with or lays out: lab new, lab clocks and lab fmt.
 //
-// It owns what is written where, and never overwrites what it did not read. It must not know what a client or a script does.
+// It owns what is written where: lab new overwrites nothing, and lab fmt -w only what it has read. It must not know what a client or a script does.
 package write
 
 import (

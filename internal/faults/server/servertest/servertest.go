@@ -1,6 +1,6 @@
 // Package servertest is what tests need that start servers: a guard of processes, and a bound of time.
 //
-// It owns how a test's own binary becomes a guard. It must not know any kind of server.
+// It owns how a test's own binary becomes another program. It must not know any kind of server.
 package servertest
 
 import (
@@ -33,8 +33,10 @@ func Become(roles map[string]func() error) {
 	switch {
 	case role == "":
 		return
-	case run == nil:
+	case run == nil && role == "guard":
 		run = func() error { return process.GuardMain(os.Stdin, os.Stdout, nil) }
+	case run == nil:
+		run = func() error { return fmt.Errorf("%s: no role is called %q", Role, role) }
 	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
