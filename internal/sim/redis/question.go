@@ -25,6 +25,8 @@ func (s *Server) State(name string) history.State {
 		state.Value = pairs(sortedKeys(e.hash), func(field string) string { return e.hash[field] })
 	case aList:
 		state.Value = strings.Join(e.list, " ")
+	case aSet:
+		state.Value = strings.Join(sortedKeys(e.set), " ")
 	case aSortedSet:
 		state.Value = pairs(sortedKeys(e.scores), func(member string) string {
 			return strconv.FormatFloat(e.scores[member], 'g', -1, 64)

@@ -22,6 +22,7 @@ type claim struct {
 	over     bool // its client has called release, or was told that it is lost
 	dead     bool
 	ends     int // when its lease does; not positive: it has
+	margin   int // with less left, the lease no longer certainly runs
 }
 
 // key is the lock's key as it was seen last.
@@ -36,7 +37,7 @@ var nobodys = claim{client: -1, ends: never}
 
 // live says whether a claim counts; on: its client believes that it has the lock.
 func (c claim) live(on bool) bool {
-	return c.client >= 0 && ownership.Claim{Standing: c.standing, Leased: c.ends > 0, Over: c.over, Dead: c.dead, Holds: on}.Live()
+	return c.client >= 0 && ownership.Claim{Standing: c.standing, Leased: c.ends > c.margin, Over: c.over, Dead: c.dead, Holds: on}.Live()
 }
 
 // challengers have replaced the value of a live owner, one after another, and have not been told yet that they have the lock. The first that is nobody's
@@ -48,9 +49,11 @@ var noChallengers = func() (none challengers) {
 	return none
 }()
 
-// add adds the latest, which has replaced what its client wrote before.
+// add adds the latest, which has replaced what its client wrote before. A late one does not take the place of one whose acquire is pending.
 func (list *challengers) add(c claim) {
-	list.remove(c.client)
+	if was, at := list.remove(c.client); at >= 0 && was.standing == pending && c.standing != pending {
+		c = was
+	}
 	for i := range list {
 		if list[i].client < 0 {
 			list[i] = c
@@ -83,13 +86,15 @@ func (m *monitor) claim(w *world, i int, q message, change history.Change) (mine
 	mine = claim{client: i, ends: never, standing: unclear}
 	switch {
 	case change.After.TTL > 0:
-		mine.ends = max(ms(change.After.TTL), 1)
+		mine.ends, mine.margin = max(ms(change.After.TTL), 1), ms(ownership.LeaseMargin(change.After.TTL))
 	case !w.config.leaseless():
+		mine.margin = ms(ownership.LeaseMargin(w.config.Lease))
 		if mine.ends = ms(w.config.Lease); q.op != history.OpNone && !q.ended {
 			mine.ends = max(mine.ends-c.ago.asked, 0) // the lease is in the value, which may have been made so long ago
 		}
 	}
 	switch {
+	case c.phase == crashed && !q.ended: // nobody will know
 	case q.op == history.OpAcquire && !q.ended, q.op == history.OpNone && c.phase == acquiring:
 		mine.standing = pending
 	case q.op == history.OpAcquire && q.ok, q.op != history.OpAcquire && c.on:

@@ -41,7 +41,7 @@ type monitor struct {
 	clients     [mostClients]looks
 	turn        int   // the client that was told last that it has the lock, or nobody, or over
 	contested   bool  // another may have taken it later
-	overtaken   uint8 // the clients, in bits, that have written, or may, for work since whose call another was told that it has the lock
+	overtaken   uint8 // the clients, in bits, that write for work since whose call another was granted the lock: the checker asks for it, so such states differ
 	fence       int64
 	acked       int   // how many updates were acknowledged
 	greatest    int64 // of what they had read
@@ -167,6 +167,7 @@ func (m *monitor) grant(w *world, i int, a history.Answer) {
 	m.tally.Acquired(i)
 	if a.Limited && a.Valid <= 0 {
 		c.on = false
+		m.ends(i)
 	} else {
 		if c.count.holds++; !again {
 			c.count.holds = 1
@@ -228,7 +229,7 @@ func (m *monitor) settleKept(i int, ok bool) {
 	}
 	l.kept, l.swapped = 0, false
 	for k := range m.clients {
-		if other := &m.clients[k]; other.kept == i+1 {
+		if other := &m.clients[k]; other.kept == i+1 && !other.keptRefused { // else it is an older acquire that kept it
 			other.keptRefused = !ok
 			if ok {
 				other.kept = 0
@@ -242,7 +243,7 @@ func (m *monitor) crashed(i int) {
 		m.owner.dead = true
 	}
 	m.shares.crashes(i)
-	m.clients[i].took, m.clients[i].passed = false, false
+	m.clients[i] = looks{}
 	m.charges.Settle(i, false, &m.suspects)
 	m.queue.Crashed(i)
 	m.challengers.remove(i)

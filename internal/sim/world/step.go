@@ -267,6 +267,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	c := &w.clients[i]
 	if m.server == process.Resource {
 		w.wrote(i, m, replies[0])
+		c.asked(m)
 		return replies
 	}
 	if p.Budget[faults.FailOver] > 0 {
@@ -281,11 +282,16 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	}
 	if m.names(lockKey) {
 		w.monitor().commanded(w, i, m, change)
+		c.asked(m)
 	}
+	return replies
+}
+
+// asked notes that a command of an operation that is under way has been executed.
+func (c *client) asked(m message) {
 	if m.op != history.OpNone && !m.ended {
 		c.ago.asked = 0
 	}
-	return replies
 }
 
 func (m *message) names(key string) bool {

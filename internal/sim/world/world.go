@@ -112,7 +112,7 @@ type client struct {
 type ago struct {
 	read  int // its lock read a clock
 	slept int // something was begun that is under way and sleeps
-	asked int // its operation was called, or the latest command of that was executed
+	asked int // its operation was called, or the latest command of that was executed which names the lock or goes to the resource
 }
 
 func (a *ago) passes(d int) { a.read, a.slept, a.asked = a.read+d, a.slept+d, a.asked+d }
