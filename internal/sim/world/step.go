@@ -266,8 +266,8 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	p.recorder.served(i, m, change, replies, unheard)
 	c := &w.clients[i]
 	if m.server == process.Resource {
+		c.ago.executed(m)
 		w.wrote(i, m, replies[0])
-		c.asked(m)
 		return replies
 	}
 	if p.Budget[faults.FailOver] > 0 {
@@ -282,16 +282,9 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	}
 	if m.names(lockKey) {
 		w.monitor().commanded(w, i, m, change)
-		c.asked(m)
+		c.ago.executed(m)
 	}
 	return replies
-}
-
-// asked notes that a command of an operation that is under way has been executed.
-func (c *client) asked(m message) {
-	if m.op != history.OpNone && !m.ended {
-		c.ago.asked = 0
-	}
 }
 
 func (m *message) names(key string) bool {

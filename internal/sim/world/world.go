@@ -115,6 +115,13 @@ type ago struct {
 	asked int // its operation was called, or the latest command of that was executed which names the lock or goes to the resource
 }
 
+// executed notes that a command has been, which may be one of the operation that is under way.
+func (a *ago) executed(m message) {
+	if m.op != history.OpNone && !m.ended {
+		a.asked = 0
+	}
+}
+
 func (a *ago) passes(d int) { a.read, a.slept, a.asked = a.read+d, a.slept+d, a.asked+d }
 
 // forget drops what does not matter. stays: the lease is in the value of the lock's key.
