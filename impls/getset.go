@@ -325,7 +325,7 @@ func (l *getsetPublishedLock) token() *localToken {
 	if !l.bugs.has(bugSharedToken) {
 		return &l.own
 	}
-	return threadLocal(l.env, "getset-published token", zero[localToken])
+	return static(l.env, "getset-published token of thread "+l.env.Thread(), zero[localToken])
 }
 
 func (l *getsetPublishedLock) stamp() string {

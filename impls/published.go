@@ -2,8 +2,8 @@ package impls
 
 import "time"
 
-// What a lock keeps in a static variable, in a field of its lock object or in a thread-local has the same scope here. The name says whose
-// it is; fresh makes the first value.
+// What a lock keeps in a static variable or in a field of its lock object has the same scope here, and a thread-local has the thread in its name. The
+// name says whose it is; fresh makes the first value.
 
 // static is a static variable: the process has one.
 func static[T any](env Env, name string, fresh func() *T) *T {
@@ -13,16 +13,6 @@ func static[T any](env Env, name string, fresh func() *T) *T {
 // field is an instance field: each lock object has one.
 func field[T any](env Env, name string, fresh func() *T) *T {
 	return static(env, name+" of object "+env.Object(), fresh)
-}
-
-// threadLocal is a thread-local in a static variable: each thread has one, for all lock objects.
-func threadLocal[T any](env Env, name string, fresh func() *T) *T {
-	return static(env, name+" of thread "+env.Thread(), fresh)
-}
-
-// threadLocalField is a thread-local in an instance field: each thread has one for each lock object.
-func threadLocalField[T any](env Env, name string, fresh func() *T) *T {
-	return field(env, name+" of thread "+env.Thread(), fresh)
 }
 
 // zero makes a zero value.
@@ -49,8 +39,11 @@ func (c leaseClock) now() time.Duration {
 	return c.env.Monotonic()
 }
 
-// bugWallClock is a bug of all published code that waits.
-const bugWallClock = "wall-clock"
+// Bugs of several locks.
+const (
+	bugWallClock = "wall-clock"      // of all published code that waits
+	bugSwallowed = "swallowed-error" // of the code published with articles 001 and 002
+)
 
 // wallClockBug is the bug in one line.
 func wallClockBug() Bug {

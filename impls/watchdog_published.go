@@ -196,7 +196,7 @@ func (l *watchdogPublishedLock) flag() *watchdogObject {
 // token holds this lock's token: as published, in a thread-local of the lock object, which has one for all keys.
 func (l *watchdogPublishedLock) token() *localToken {
 	if l.bugs.has(bugOverwritten) {
-		return threadLocalField(l.env, "watchdog-published token", zero[localToken])
+		return field(l.env, "watchdog-published token of thread "+l.env.Thread(), zero[localToken])
 	}
 	return &l.hold
 }
