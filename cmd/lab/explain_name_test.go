@@ -18,6 +18,7 @@ import (
 	"github.com/locklab/locklab/cmd/lab/internal/look"
 	"github.com/locklab/locklab/internal/explain"
 	"github.com/locklab/locklab/internal/needs"
+	"github.com/locklab/locklab/internal/report/format"
 )
 
 // listed are the entries of lab list --json.
@@ -55,7 +56,7 @@ func TestEachListedNameHasAScreen(t *testing.T) {
 				continue
 			}
 			var b bytes.Buffer
-			require.NoError(t, look.ExplainName(t.Context(), &b, 0, e, false))
+			require.NoError(t, look.ExplainName(t.Context(), &b, format.UsualWidth, e, false))
 			lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 			assert.LessOrEqual(t, len(lines), 40, "%s:\n%s", name, b.String())
 			for _, line := range lines {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -118,22 +117,6 @@ func TestCommandsOfHits(t *testing.T) {
 			assert.NoError(t, err, hit.Command)
 		}
 	}
-}
-
-// TestFoldedCommands: a command is continued as a shell reads it, and says the same.
-func TestFoldedCommands(t *testing.T) {
-	const long = "lab run surviving-watchdog --lock watchdog-published/blind-renewal+shared-flag+surviving-watchdog,watchdog -v"
-	assert.Equal(t, "lab run surviving-watchdog \\\n      --lock watchdog-published/blind-renewal+shared-flag+surviving-watchdog \\\n      --lock watchdog -v", cli.FoldCommand(long, 76))
-	assert.Equal(t, long, cli.FoldCommand(long, 0))
-	assert.Equal(t, "lab run a --lock b -v", cli.FoldCommand("lab run a --lock b -v", 76))
-}
-
-func Example_sentence() {
-	fmt.Println(cli.Sentence("the lease ends"))
-	fmt.Println(cli.Sentence("isLocked asks only local memory"))
-	// Output:
-	// The lease ends.
-	// isLocked asks only local memory.
 }
 
 // A word in the place of a scenario, or of a run, leads to the scenario that lab find finds.

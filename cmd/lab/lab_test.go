@@ -37,7 +37,7 @@ func TestExitCode(t *testing.T) {
 	}{
 		"usage":                 {t.Context(), errors.Join(cli.Usagef("no"), errors.New("and more")), cli.CodeUsage},
 		"script":                {t.Context(), scenarios.Errors{{File: "a.lab", Line: 1, What: "no"}}, cli.CodeUsage},
-		"nothing":               {t.Context(), cli.Nothing("empty"), cli.CodeNothing},
+		"nothing":               {t.Context(), cli.Nothingf("empty"), cli.CodeNothing},
 		"said already":          {t.Context(), cli.Exit(cli.CodeSurprise), cli.CodeSurprise},
 		"anything else":         {t.Context(), errors.New("out of luck"), cli.CodeFailed},
 		"terminated by SIGTERM": {ended, context.Canceled, 143},
@@ -53,13 +53,13 @@ func TestExitCode(t *testing.T) {
 func TestShards(t *testing.T) {
 	scripts, err := naming.Scripts(nil)
 	require.NoError(t, err)
-	subjects, err := naming.Subjects(naming.Locks(impls.All()))
+	subjects, err := naming.Subjects(naming.LockNames(impls.All()))
 	require.NoError(t, err)
 	cases := lab.Cases(scripts, subjects, 2, func(*scenarios.Script, play.Subject) record.Expectation { return record.Expectation{} })
 	names := func(shard option.Shard) []string {
 		part, err := shard.Parse()
 		require.NoError(t, err)
-		return cli.Each(part.Cases(cases), func(c lab.Case) string {
+		return cli.Map(part.Cases(cases), func(c lab.Case) string {
 			return fmt.Sprintf("%s/%s/%d", c.Subject.Name, c.Script.Name, c.Round)
 		})
 	}

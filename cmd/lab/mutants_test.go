@@ -23,6 +23,7 @@ import (
 	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/cmd/lab/internal/naming"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/needs"
 	"github.com/locklab/locklab/internal/record"
@@ -311,7 +312,7 @@ func damagedScripts(t *testing.T) damage {
 			}
 		}
 	}
-	locks := append(naming.AllLocks(), slices.Repeat([]string{"setpx-lua", "watchdog", "redisson", "redlock"}, 10)...) // to which most scripts apply
+	locks := append(naming.LockNames(impls.Every()), slices.Repeat([]string{"setpx-lua", "watchdog", "redisson", "redlock"}, 10)...) // to which most scripts apply
 	dir := t.TempDir()
 	path, out := filepath.Join(dir, "damaged.lab"), filepath.Join(dir, "out")
 	return func(t *testing.T, m mutator) ([]string, time.Duration) {
@@ -348,7 +349,7 @@ func damagedExpectations(t *testing.T) damage {
 	for _, d := range checker.Definitions() {
 		vocabulary = append(vocabulary, string(d.Name), string(d.Name)+",")
 	}
-	vocabulary = append(slices.Concat(vocabulary, naming.AllLocks()), "safe", "n/a:", "unknown", "#", "setpx-del/no-token")
+	vocabulary = append(slices.Concat(vocabulary, naming.LockNames(impls.Every())), "safe", "n/a:", "unknown", "#", "setpx-del/no-token")
 	return func(t *testing.T, m mutator) ([]string, time.Duration) {
 		from := m.IntN(len(lines) - 40)
 		text := bytes.Join(lines[from:from+40], nil)

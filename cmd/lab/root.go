@@ -78,7 +78,7 @@ Exit codes:
 
 // exitCodesHelp lists the exit codes for the help.
 func exitCodesHelp() string {
-	lines := cli.Each(explain.ExitCodes(), func(code [2]string) string { return fmt.Sprintf("%5s  %s", code[0], code[1]) })
+	lines := cli.Map(explain.ExitCodes(), func(code [2]string) string { return fmt.Sprintf("%5s  %s", code[0], code[1]) })
 	return strings.Join(lines, "\n")
 }
 

@@ -53,7 +53,7 @@ func TestScreensFit(t *testing.T) {
 	}
 	builtin, err := scenarios.Builtin()
 	require.NoError(t, err)
-	names := append(naming.Scenarios(builtin), naming.Locks(impls.Every())...)
+	names := append(naming.ScenarioNames(builtin), naming.LockNames(impls.Every())...)
 	part := needs.Count(t, "twentieths of the screens", 1, 20)
 	for i, name := range names {
 		if i%20 < part || name == "pause-past-lease" {

@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/cmd/lab/internal/browse"
 	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/cmd/lab/internal/option"
 	"github.com/locklab/locklab/cmd/lab/internal/run"
@@ -165,20 +164,20 @@ func TestCtrlCEndsWhatServeHasStarted(t *testing.T) {
 	assert.Equal(t, []string{"storm", "--for", "5m", "--lock", "setpx-del"}, saved.Command)
 }
 
-// What a browser orders is what the command line would run, and a mistake in it is found before anything is started.
-func TestOrders(t *testing.T) {
-	order := func(lock string) run.Order {
-		o := run.Order{Results: option.Results{Runs: "elsewhere"}, Lock: lock}
-		o.Where.Bind(cli.FlagSet())
-		return o
+// What a browser asks for is what the command line would run, and a mistake in it is found before anything is started.
+func TestRequests(t *testing.T) {
+	request := func(lock string) run.Request {
+		r := run.Request{Results: option.Results{Runs: "elsewhere"}, Lock: lock}
+		r.Where.Bind(cli.FlagSet())
+		return r
 	}
 	for _, world := range []string{lab.Sim, lab.Live} {
-		plan, err := order("setpx-del").Scenario("take-turns", world)
+		plan, err := request("setpx-del").Scenario("take-turns", world)
 		require.NoError(t, err)
 		assert.Equal(t, "elsewhere", filepath.Dir(plan.Results.Dir))
 		assert.Equal(t, []string{"run", "take-turns", "--world", world, "--lock", "setpx-del"}, plan.Command)
 	}
-	plan, err := order("setpx-del").Storm("10s")
+	plan, err := request("setpx-del").Storm("10s")
 	require.NoError(t, err)
 	assert.Equal(t, "elsewhere", filepath.Dir(plan.Results.Dir))
 
@@ -238,11 +237,5 @@ func TestOpen(t *testing.T) {
 		require.NoError(t, os.Chtimes(page, written, written))
 		shown, _ := open(cli.CodeExpected)
 		assert.Equal(t, page+"\n", shown)
-	}
-}
-
-func TestOpeners(t *testing.T) {
-	for system, want := range map[string]string{"darwin": "open", "windows": "rundll32", "linux": "xdg-open", "freebsd": "xdg-open"} {
-		assert.Equal(t, want, browse.Opener(system)[0])
 	}
 }

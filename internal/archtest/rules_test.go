@@ -113,7 +113,7 @@ func rules() map[string]rule {
 		// The public library is thin: what it does, internal/lab does.
 		"lab": {own: []string{"history", "faults", "impls", "checker", "internal/record", "scenarios", "internal/lab", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/storm", "internal/sim/search", "internal/sim/trace"}},
 		"internal/lab": {own: []string{"faults",
-			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/record", "internal/listing/golang", "internal/report", "internal/report/exploration", "internal/report/figures", "internal/report/outcome", "internal/report/page", "internal/report/rundir", "internal/story", "internal/worker",
+			"internal/bench", "internal/bench/measure", "history", "impls", "checker", "internal/record", "internal/listing/golang", "internal/report", "internal/report/exploration", "internal/report/figures", "internal/report/format", "internal/report/outcome", "internal/report/page", "internal/report/rundir", "internal/story", "internal/worker",
 			"scenarios", "internal/scenarios/conform", "internal/scenarios/live", "internal/scenarios/play", "internal/scenarios/reproduce", "internal/scenarios/sim", "internal/scenarios/storm",
 			"internal/sim/search", "internal/sim/points", "internal/sim/trace", "internal/version",
 		}},
@@ -217,7 +217,7 @@ func rules() map[string]rule {
 		},
 		"cmd/lab/internal/bench": {
 			own: []string{
-				"cmd/lab/internal/cli", "cmd/lab/internal/naming",
+				"cmd/lab/internal/cli", "cmd/lab/internal/naming", "cmd/lab/internal/option",
 				"impls", "internal/bench", "internal/bench/measure", "internal/lab", "internal/report/figures", "internal/scenarios/play", "internal/waiting",
 			},
 			external: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},

@@ -6,14 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/listing/golang"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report/exploration"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/report/page"
 	"github.com/locklab/locklab/internal/report/rundir"
 	"github.com/locklab/locklab/internal/sim/points"
@@ -124,7 +123,7 @@ func mixed(t *trace.Trace) string {
 // titleOf says what the faults of a counterexample do.
 func titleOf(t *trace.Trace) string {
 	if t == nil || len(t.Faults) == 0 {
-		return sentence(points.Meaning(points.None))
+		return format.Sentence(points.Meaning(points.None))
 	}
 	var texts []string
 	for _, s := range t.Steps {
@@ -132,13 +131,7 @@ func titleOf(t *trace.Trace) string {
 			texts = append(texts, t.Meaning(s))
 		}
 	}
-	return sentence(strings.Join(texts, "; "))
-}
-
-// sentence begins with a capital and ends with a full stop.
-func sentence(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
+	return format.Sentence(strings.Join(texts, "; "))
 }
 
 // pointsPage is the page of a table of breaking points: its entries, each with its counterexample.
@@ -146,7 +139,7 @@ func pointsPage(lines, reviewed []points.Line, command []string) *explored {
 	x := newExplored(command)
 	for _, l := range lines {
 		if l.Why != "" {
-			x.page.Titles[points.None] = sentence(points.Meaning(points.None))
+			x.page.Titles[points.None] = format.Sentence(points.Meaning(points.None))
 			x.add(record.Cell{Lock: l.Lock, Scenario: points.None, Verdict: checker.Verdict{Kind: checker.NotApplicable, Reason: l.Why}}, nil, l.Why)
 		}
 		for _, e := range l.Entries() {
@@ -158,7 +151,7 @@ func pointsPage(lines, reviewed []points.Line, command []string) *explored {
 
 // entry adds the cells of an entry of the table: one for each counterexample.
 func (x *explored) entry(lock string, e, reviewed points.Entry) {
-	x.page.Titles[e.Head], x.page.Entries[[2]string{lock, e.Head}] = sentence(points.Meaning(e.Head)), []string{exploration.PointLetters(e.Text), e.Text}
+	x.page.Titles[e.Head], x.page.Entries[[2]string{lock, e.Head}] = format.Sentence(points.Meaning(e.Head)), []string{exploration.PointLetters(e.Text), e.Text}
 	c := record.Cell{Lock: lock, Scenario: e.Head, Data: "in the table of breaking points: " + e.Text, Expected: record.Expectation{By: record.ByMatrix}}
 	if e.Text != reviewed.Text && !e.Open { // what is open knows less
 		c.Expected.Verdict = verdictOf(reviewed)

@@ -35,20 +35,22 @@ func FoldCommand(line string, indent, width int) string {
 		return line
 	}
 	const more = 2 // by which further lines are indented
-	lines := fill(quotedFields(line), room-more)
+	lines := fill(unbroken(line), room-more)
 	return strings.Join(lines, " \\\n"+Blanks(indent+more))
 }
 
-// quotedFields are the words of a command, with their quotes.
-func quotedFields(line string) []string {
+// unbroken are the words of a command, with their quotes, and a flag with its value.
+func unbroken(line string) []string {
 	var words []string
-	open := false
+	open, flag := false, false
 	for word := range strings.SplitSeq(line, " ") {
-		if open {
+		isFlag := strings.HasPrefix(word, "-") && !open
+		if open || flag && !isFlag {
 			words[len(words)-1] += " " + word
 		} else {
 			words = append(words, word)
 		}
+		flag = isFlag && strings.HasPrefix(word, "--")
 		open = open != (strings.Count(word, "'")%2 == 1)
 	}
 	return words

@@ -134,6 +134,16 @@ func Plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// Sentence writes a clause as a sentence, but for a name in it that begins with a small letter: "isLocked asks only …".
+func Sentence(clause string) string {
+	first, size := utf8.DecodeRuneInString(clause)
+	word, _, _ := strings.Cut(clause, " ")
+	if !strings.ContainsFunc(word[size:], unicode.IsUpper) {
+		clause = string(unicode.ToUpper(first)) + clause[size:]
+	}
+	return strings.TrimSuffix(clause, ".") + "."
+}
+
 // After joins s to what is before it, if there is an s.
 func After(sep, s string) string {
 	if s == "" {

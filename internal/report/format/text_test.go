@@ -39,6 +39,14 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
+func TestSentence(t *testing.T) {
+	for clause, want := range map[string]string{
+		"the lease ends": "The lease ends.", "It ends.": "It ends.", "isLocked asks only local memory": "isLocked asks only local memory.", "é": "É.",
+	} {
+		require.Equal(t, want, Sentence(clause))
+	}
+}
+
 func TestWrapKeepsTheWordsAndTheWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringMatching(`[a-zü ]{0,80}`).Draw(t, "s")

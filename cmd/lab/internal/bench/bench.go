@@ -17,6 +17,7 @@ import (
 
 	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/cmd/lab/internal/naming"
+	"github.com/locklab/locklab/cmd/lab/internal/option"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/bench"
 	"github.com/locklab/locklab/internal/bench/measure"
@@ -59,7 +60,7 @@ func (f *benchFlags) groups(what *pflag.FlagSet) []cli.FlagGroup {
 	where, shown := cli.FlagSet(), cli.FlagSet()
 	where.StringVar(&f.server, "server", "", "measure on `SERVER`: redis-server or embedded (default: redis-server where the machine has it)")
 	shown.StringVar(&f.out, "out", "", "write the results to `DIR` (default runs/bench-<time>-<id>)")
-	shown.IntVar(&f.keep, "keep", 20, "keep the `N` newest measurements in runs and remove the others; 0 keeps all")
+	shown.IntVar(&f.keep, "keep", option.DefaultKeep, "keep the `N` newest measurements in runs and remove the others; 0 keeps all")
 	shown.BoolVar(&f.json, "json", false, "write the figures as JSON instead of tables")
 	shown.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return []cli.FlagGroup{{Title: "What to measure", Flags: what}, {Title: "Where", Flags: where}, {Title: "What to report", Flags: shown}}
@@ -107,7 +108,7 @@ func (f *benchFlags) measure(cmd *cobra.Command, plan lab.BenchPlan) error {
 	plan.Server, plan.Command = f.server, os.Args[1:]
 	plan.Results = lab.Results{Dir: f.out}
 	if f.out == "" {
-		plan.Results = lab.Results{Dir: filepath.Join("runs", lab.NewBenchID()), Most: f.keep}
+		plan.Results = lab.Results{Dir: filepath.Join(option.DefaultRuns, lab.NewBenchID()), Most: f.keep}
 	}
 	meter := cli.Meter(cmd, f.quiet)
 	plan.Tell = func(p measure.Progress) { meter.Show(p.Took, benchProgress(p)) }
@@ -115,7 +116,7 @@ func (f *benchFlags) measure(cmd *cobra.Command, plan lab.BenchPlan) error {
 	meter.Clear()
 	if record.Empty() {
 		if err == nil {
-			err = cli.Nothing("nothing was measured")
+			err = cli.Nothingf("nothing was measured")
 		}
 		return err
 	}
@@ -173,7 +174,7 @@ func benchLocks(names, usual []string, own ...impls.Spec) (locks []impls.Spec, a
 		return nil, nil, errors.Join(wrong...)
 	}
 	if len(locks) == 0 {
-		return nil, nil, cli.Nothing("nothing to measure: %s is n/a, because %s", absent[0].Lock, absent[0].Why)
+		return nil, nil, cli.Nothingf("nothing to measure: %s is n/a, because %s", absent[0].Lock, absent[0].Why)
 	}
 	return locks, absent, nil
 }

@@ -121,7 +121,7 @@ costs to ask whether the lock is still held.`,
 		if own, plan.Programs, err = programLocks(ctx, *programs); err != nil {
 			return lab.BenchPlan{}, err
 		}
-		if plan.Locks, plan.Absent, err = benchLocks(names, slices.Concat(naming.AllLocks(), naming.Locks(own)), own...); err != nil {
+		if plan.Locks, plan.Absent, err = benchLocks(names, slices.Concat(naming.LockNames(impls.Every()), naming.LockNames(own)), own...); err != nil {
 			return lab.BenchPlan{}, err
 		}
 		return lab.BenchPlan{Locks: plan}, errors.Join(bound("for", plan.For, minBench, maxBench), bound("rounds", plan.Rounds, 1, 100),
@@ -156,7 +156,7 @@ measured on a store that compares fences, where nothing may be lost.`,
 		if own, plan.Programs, err = programLocks(ctx, *programs); err != nil {
 			return lab.BenchPlan{}, err
 		}
-		if plan.Locks, plan.Absent, err = benchLocks(names, slices.Concat(bench.UpdatesLocks(), naming.Locks(own)), own...); err != nil {
+		if plan.Locks, plan.Absent, err = benchLocks(names, slices.Concat(bench.UpdatesLocks(), naming.LockNames(own)), own...); err != nil {
 			return lab.BenchPlan{}, err
 		}
 		return lab.BenchPlan{Updates: plan}, errors.Join(checkUpdates(*plan), checkWait(plan.Wait, plan.Locks...), checkServed(plan.Locks...))

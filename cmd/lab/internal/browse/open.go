@@ -16,6 +16,7 @@ import (
 
 	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/cmd/lab/internal/naming"
+	"github.com/locklab/locklab/cmd/lab/internal/option"
 	"github.com/locklab/locklab/cmd/lab/internal/saved"
 	"github.com/locklab/locklab/internal/report/figures"
 	"github.com/locklab/locklab/internal/report/rundir"
@@ -24,7 +25,7 @@ import (
 
 // Open is lab open.
 func Open() *cobra.Command {
-	runs, noOpen := "runs", false
+	runs, noOpen := "", false
 	cmd := &cobra.Command{
 		Use:   "open [RUN]",
 		Short: "Open the report of a run in a browser",
@@ -48,7 +49,7 @@ only prints the path.`,
 			return announce(cmd, page, page, noOpen)
 		},
 	}
-	cmd.Flags().StringVar(&runs, "runs", "runs", "look for the newest run in `DIR`")
+	cmd.Flags().StringVar(&runs, "runs", option.DefaultRuns, "look for the newest run in `DIR`")
 	bindNoOpen(cmd.Flags(), &noOpen)
 	return cmd
 }
@@ -78,7 +79,7 @@ func newestPage(dir string) (string, error) {
 		}
 	}
 	if newest == "" {
-		return "", cli.Nothing("there is no report in %s; lab run makes one, and lab serve shows runs that did not come to their end", dir)
+		return "", cli.Nothingf("there is no report in %s; lab run makes one, and lab serve shows runs that did not come to their end", dir)
 	}
 	return newest, nil
 }
@@ -98,7 +99,7 @@ func pageOf(path string) (string, error) {
 	if path != run.Dir { // the file of a run was named
 		return pageOf(run.Dir)
 	}
-	return "", cli.Nothing("%s has no report: it did not come to its end; lab serve %s shows what it has", run.Dir, run.Dir)
+	return "", cli.Nothingf("%s has no report: it did not come to its end; lab serve %s shows what it has", run.Dir, run.Dir)
 }
 
 // announce prints the address of a page, or its file, and opens it in a browser if a person sits there, perhaps by another address.
@@ -125,7 +126,7 @@ func browse(page string) error {
 		}
 		page = (&url.URL{Scheme: "file", Path: filepath.ToSlash(whole)}).String()
 	}
-	argv := append(Opener(runtime.GOOS), page)
+	argv := append(opener(runtime.GOOS), page)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.SysProcAttr = apart()
 	if err := cmd.Start(); err != nil {
@@ -135,8 +136,8 @@ func browse(page string) error {
 	return nil
 }
 
-// Opener is the command by which a system opens a page.
-func Opener(system string) []string {
+// opener is the command by which a system opens a page.
+func opener(system string) []string {
 	switch system {
 	case "darwin":
 		return []string{"open"}

@@ -1,6 +1,6 @@
 // Package browse is what is shown in a browser: lab open and lab serve.
 //
-// It owns how a page is opened, and turns what a browser orders into plans of package run. It must not know what is on a page.
+// It owns how a page is opened, and turns what a browser asks for into plans of package run. It must not know what is on a page.
 package browse
 
 import (
@@ -75,8 +75,8 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.where.Settle(cmd); err != nil {
 		return err
 	}
-	if f.where.ForPrograms() {
-		return f.where.NeedsProgram()
+	if err := f.where.CheckLocks(); err != nil {
+		return err
 	}
 	if err := f.results.Check(); err != nil {
 		return err
@@ -90,11 +90,11 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	server, err := serve.Listen(serve.Config{
 		Dir: f.results.Runs, Named: named, Lengths: []string{"10s", "30s", "1m", "5m"}, Plan: f.plan,
-		Scenarios: cli.Each(builtin, func(script *scenarios.Script) web.Choice { return web.Choice{Name: script.Name, Title: script.Title} }),
-		Locks:     cli.Each(impls.Every(), func(spec impls.Spec) web.Choice { return web.Choice{Name: spec.Name, Title: spec.Idea} }),
+		Scenarios: cli.Map(builtin, func(script *scenarios.Script) web.Choice { return web.Choice{Name: script.Name, Title: script.Title} }),
+		Locks:     cli.Map(impls.Every(), func(spec impls.Spec) web.Choice { return web.Choice{Name: spec.Name, Title: spec.Idea} }),
 	}, f.port)
 	if err != nil {
-		return cli.Usagef("--port: the lab cannot listen at 127.0.0.1:%d: %v", f.port, option.NetCause(err))
+		return cli.Usagef("--port: the lab cannot listen at 127.0.0.1:%d: %v", f.port, cli.Plainly(err))
 	}
 	if err := announce(cmd, server.URL(), server.Once(), f.noOpen); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 
 // plan turns what was ordered into what lab run or lab storm would do.
 func (f *serveFlags) plan(order serve.Order) (*serve.Job, error) {
-	of := run.Order{Where: f.where, Results: f.results, Lock: order.Lock}
+	of := run.Request{Where: f.where, Results: f.results, Lock: order.Lock}
 	switch order.Kind {
 	case serve.Scenario:
 		plan, err := of.Scenario(order.Scenario, order.World)

@@ -32,24 +32,24 @@ const (
 	CodeSignal   = 128
 )
 
-// outcome is an exit code that needs no words: what there is to say has been said.
-type outcome struct{ code int }
+// exitError is an exit code that needs no words: what there is to say has been said.
+type exitError struct{ code int }
 
-func (e *outcome) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
 // Exit turns a code into what a command returns when all has been said.
 func Exit(code int) error {
 	if code == CodeExpected {
 		return nil
 	}
-	return &outcome{code}
+	return &exitError{code}
 }
 
 // Conclude is what a command returns for a run.
 func Conclude(run *record.Run) error {
 	came := lab.OutcomeOf(run)
 	if came == lab.Nothing {
-		return Nothing("nothing ran: every cell is n/a")
+		return Nothingf("nothing ran: every cell is n/a")
 	}
 	return Exit(int(came))
 }
@@ -58,8 +58,8 @@ type nothingError struct{ what string }
 
 func (e *nothingError) Error() string { return e.what }
 
-// Nothing is the error that there was nothing to run.
-func Nothing(format string, args ...any) error { return &nothingError{fmt.Sprintf(format, args...)} }
+// Nothingf is the error that there was nothing to run.
+func Nothingf(format string, args ...any) error { return &nothingError{fmt.Sprintf(format, args...)} }
 
 // Interrupted is the cause of a context that a signal has ended.
 type Interrupted struct{ Signal os.Signal }
@@ -97,9 +97,9 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	return codeOf(ctx, err)
 }
 
-// spoken are the parts of an error that have something to say: an outcome has been shown.
+// spoken are the parts of an error that have something to say: an exitError has been shown.
 func spoken(err error) []error {
-	var quiet *outcome
+	var quiet *exitError
 	if !errors.As(err, &quiet) {
 		return []error{err}
 	}
@@ -119,7 +119,7 @@ func spoken(err error) []error {
 func codeOf(ctx context.Context, err error) int {
 	var (
 		signal  *Interrupted
-		done    *outcome
+		done    *exitError
 		usage   *UsageError
 		nothing *nothingError
 		noDir   *lab.DirError

@@ -93,16 +93,16 @@ func CompleteFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc
 	}
 }
 
-// Completions completes entries that have a name and an idea.
-func Completions[T any](all []T, describe func(T) (name, idea string)) cobra.CompletionFunc {
+// Complete completes entries that have a name and an idea.
+func Complete[T any](all []T, describe func(T) (name, idea string)) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return Described(all, describe), cobra.ShellCompDirectiveNoFileComp
+		return Completions(all, describe), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// Described are entries as completions.
-func Described[T any](all []T, describe func(T) (name, idea string)) []cobra.Completion {
-	return Each(all, func(entry T) cobra.Completion { return cobra.CompletionWithDesc(describe(entry)) })
+// Completions are entries as completions, each with its idea.
+func Completions[T any](all []T, describe func(T) (name, idea string)) []cobra.Completion {
+	return Map(all, func(entry T) cobra.Completion { return cobra.CompletionWithDesc(describe(entry)) })
 }
 
 // Fixed completes one of some words.

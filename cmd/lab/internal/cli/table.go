@@ -117,12 +117,9 @@ func Objects(heads []string, rows [][]string) []map[string]string {
 
 // Hang writes a text behind a head, and what does not fit beside it on further lines behind below.
 func Hang(head, below, text string, width int) string {
-	lines := WrapWords(text, width-max(utf8.RuneCountInString(head), utf8.RuneCountInString(below)))
-	return head + strings.Join(lines, "\n"+below) + "\n"
+	room := width - max(utf8.RuneCountInString(head), utf8.RuneCountInString(below))
+	return head + strings.Join(folded(text, max(leastColumn, room)), "\n"+below) + "\n"
 }
-
-// WrapWords breaks a text between words, but not in a room that is too small for that.
-func WrapWords(text string, room int) []string { return folded(text, max(leastColumn, room)) }
 
 // folded leaves a text that fits as it is, with all its blanks.
 func folded(text string, room int) []string {

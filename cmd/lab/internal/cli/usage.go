@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -23,8 +24,8 @@ func (e *UsageError) Error() string { return e.what }
 // Usagef is the error for a mistake of the user.
 func Usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
 
-// Unknown is the error for a name that does not exist, with the nearest one that does, else with what helps to find it.
-func Unknown(kind, name string, names []string, help string) error {
+// UnknownName is the error for a name that does not exist, with the nearest one that does, else with what helps to find it.
+func UnknownName(kind, name string, names []string, help string) error {
 	if near := spelling.Nearest(name, names); near != "" {
 		return Usagef("unknown %s %q; did you mean %q?", kind, name, near)
 	}
@@ -36,7 +37,7 @@ func OneOf(kind, name string, names []string, help string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	return Unknown(kind, name, names, help)
+	return UnknownName(kind, name, names, help)
 }
 
 // See points to a command.
@@ -95,7 +96,7 @@ func NoSubcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return Unknown("command", args[0], names, See(cmd.CommandPath()+" --help"))
+	return UnknownName("command", args[0], names, See(cmd.CommandPath()+" --help"))
 }
 
 // FlagError words a mistake in the flags of a command.
@@ -109,7 +110,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &missing) && missing.GetSpecifiedShortnames() == "":
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		return Unknown("flag", "--"+missing.GetSpecifiedName(), names, help)
+		return UnknownName("flag", "--"+missing.GetSpecifiedName(), names, help)
 	case errors.As(err, &invalid):
 		flag := invalid.GetFlag()
 		return Usagef("--%s takes %s, not %q", flag.Name, ValueOf(flag.Value.Type()), invalid.GetValue())
@@ -130,11 +131,17 @@ func ValueOf(kind string) string {
 	return "a " + kind
 }
 
-// Plainly takes the name of the operation off an error of the file system.
+// Plainly takes the operation off an error of the file system, and the address, too, off one of the network.
 func Plainly(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	var (
+		path *fs.PathError
+		op   *net.OpError
+	)
+	switch {
+	case errors.As(err, &path):
 		return fmt.Errorf("%s: %w", path.Path, path.Err)
+	case errors.As(err, &op):
+		return op.Err
 	}
 	return err
 }

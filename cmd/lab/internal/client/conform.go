@@ -32,15 +32,15 @@ func (f *doctorFlags) conform(cmd *cobra.Command) error {
 	if err := f.where.Check(); err != nil {
 		return err
 	}
-	strangers, err := subjects.Strangers()
+	programs, err := subjects.ProgramSubjects()
 	if err != nil {
 		return err
 	}
-	checked, err := lab.Conform(cmd.Context(), f.where.Setting, strangers[0])
+	checked, err := lab.Conform(cmd.Context(), f.where.Setting, programs[0])
 	if err != nil {
 		return err
 	}
-	if err := WriteConformance(cmd.OutOrStdout(), checked, f.client); err != nil {
+	if err := writeConformance(cmd.OutOrStdout(), checked, f.client); err != nil {
 		return err
 	}
 	if checked.Broken() > 0 {
@@ -49,8 +49,8 @@ func (f *doctorFlags) conform(cmd *cobra.Command) error {
 	return nil
 }
 
-// WriteConformance is the screen of lab doctor --client.
-func WriteConformance(w io.Writer, checked lab.Conformance, command string) error {
+// writeConformance is the screen of lab doctor --client.
+func writeConformance(w io.Writer, checked lab.Conformance, command string) error {
 	var b strings.Builder
 	subject := checked.Subject
 	about := ""

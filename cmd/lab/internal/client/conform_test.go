@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"strings"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/locklab/locklab/cmd/lab/internal/client"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/worker/protocol"
@@ -18,7 +17,7 @@ func TestHeadOfConformance(t *testing.T) {
 		subject, err := play.Subject{}.Introduced(protocol.Hello{Version: protocol.Version, Name: "mylock", About: about})
 		require.NoError(t, err)
 		var b strings.Builder
-		require.NoError(t, client.WriteConformance(&b, lab.Conformance{Subject: subject}, "./mylock"))
+		require.NoError(t, writeConformance(&b, lab.Conformance{Subject: subject}, "./mylock"))
 		require.True(t, strings.HasPrefix(b.String(), want), b.String())
 	}
 }

@@ -85,7 +85,7 @@ func examine(ctx context.Context, w io.Writer, width int) error {
 		library(adapters.NeedsRedisRb, "adapters/ruby", "apt-get install ruby-redis"),
 		browser(),
 	}
-	rows := append([][]string{{"STATE", "WHAT", "FOR", "FOUND"}}, cli.Each(findings, finding.row)...)
+	rows := append([][]string{{"STATE", "WHAT", "FOR", "FOUND"}}, cli.Map(findings, finding.row)...)
 	if err := cli.WriteTable(w, width, "", rows); err != nil {
 		return err
 	}

@@ -68,13 +68,13 @@ and 2 if the machine was too slow to tell.`,
 	cmd.Flags().StringVar(&flags.dir, "new", "", "copy the broken lock into `DIR`, to edit")
 	cmd.Flags().StringVar(&flags.language, "language", grade.Languages()[0], "with --new: `LANGUAGE` is "+cli.Enumerate(grade.Languages(), "or"))
 	cmd.Flags().StringVar(&flags.results.Dir, "out", "", "write the results to `DIR` (default runs/<time>-<id>)")
-	flags.results.Runs, flags.results.Keep = "runs", 20
+	flags.results.Runs, flags.results.Keep = option.DefaultRuns, option.DefaultKeep
 	cli.CompleteFlag(cmd, "language", cli.Fixed(grade.Languages()...))
 	return cmd
 }
 
 func exerciseNames() []string {
-	return cli.Each(grade.Exercises(), func(exercise grade.Exercise) string { return exercise.Name })
+	return cli.Map(grade.Exercises(), func(exercise grade.Exercise) string { return exercise.Name })
 }
 
 func (f *gradeFlags) run(cmd *cobra.Command, args []string) error {
@@ -90,7 +90,7 @@ func (f *gradeFlags) run(cmd *cobra.Command, args []string) error {
 	exercise, ok := grade.Find(args[0])
 	switch {
 	case !ok:
-		return cli.Unknown("exercise", args[0], exerciseNames(), cli.See("lab grade"))
+		return cli.UnknownName("exercise", args[0], exerciseNames(), cli.See("lab grade"))
 	case f.dir != "":
 		return f.begin(cmd.OutOrStdout(), exercise)
 	case f.argv == nil:
@@ -112,7 +112,7 @@ func (f *gradeFlags) check(cmd *cobra.Command, args []string) error {
 	case given("language") && !given("new"):
 		return cli.Usagef("--language is for --new: a client is graded in any language")
 	case !slices.Contains(grade.Languages(), f.language):
-		return cli.Unknown("language of an exercise", f.language, grade.Languages(),
+		return cli.UnknownName("language of an exercise", f.language, grade.Languages(),
 			fmt.Sprintf("there are %s; in another one, begin with %s, and write the broken lock into it", cli.Enumerate(grade.Languages(), "and"), `"lab new"`))
 	}
 	if err := f.checkClient(given("client")); err != nil {
@@ -141,7 +141,7 @@ func (f *gradeFlags) checkClient(flag bool) error {
 
 // listExercises is what lab grade prints by itself.
 func listExercises(w io.Writer, width int) error {
-	rows := cli.Each(grade.Exercises(), func(exercise grade.Exercise) []string { return []string{exercise.Name, exercise.Title} })
+	rows := cli.Map(grade.Exercises(), func(exercise grade.Exercise) []string { return []string{exercise.Name, exercise.Title} })
 	rows = append([][]string{{"EXERCISE", "MEND"}}, rows...)
 	if err := cli.WriteTable(w, width, "", rows); err != nil {
 		return err
@@ -157,7 +157,7 @@ func showTask(w io.Writer, exercise grade.Exercise) error {
 	if err != nil {
 		return err
 	}
-	next := cli.Each(grade.Languages(), func(language string) []string {
+	next := cli.Map(grade.Languages(), func(language string) []string {
 		return []string{language, "grade", exercise.Name, "--new", "mylock", "--language", language}
 	})
 	_, err = fmt.Fprintf(w, "%s\n%s", task, cli.Next(w, next...))
@@ -270,7 +270,7 @@ func (f *gradeFlags) write(w io.Writer, width int, exercise grade.Exercise, resu
 			parts = append(parts, []string{"check", cli.Program() + " " + format.ShellLine([]string{"doctor", "--client", f.command()})})
 		}
 		if r.Cell.Dir != "" {
-			parts = append(parts, []string{"watch", cli.Program() + " explain " + format.ShellLine([]string{f.results.Shown(), naming.Cell(r.Cell)})})
+			parts = append(parts, []string{"watch", cli.Program() + " explain " + format.ShellLine([]string{f.results.Path(), naming.Cell(r.Cell)})})
 		}
 		if err := cli.WriteTable(&b, width, "  ", parts); err != nil {
 			return err

@@ -94,6 +94,7 @@ failed, or the lock cannot be explored.`,
 	}
 	cli.UseGroups(cmd, flags.groups())
 	cli.CompleteFlag(cmd, "anomaly", naming.CompleteAnomalies())
+	flags.where.Complete(cmd)
 	return cmd
 }
 
@@ -103,7 +104,7 @@ func (f *exploreFlags) complete(_ *cobra.Command, args []string, _ string) ([]co
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	others := slices.DeleteFunc(impls.Explored(), func(spec impls.Spec) bool { return slices.Contains(args, spec.Name) })
-	return cli.Described(others, func(spec impls.Spec) (string, string) { return spec.Name, spec.Idea }), cobra.ShellCompDirectiveNoFileComp
+	return cli.Completions(others, func(spec impls.Spec) (string, string) { return spec.Name, spec.Idea }), cobra.ShellCompDirectiveNoFileComp
 }
 
 // groups binds the flags of lab explore.
@@ -328,7 +329,7 @@ func (f *exploreFlags) spendable() search.Budget {
 
 // only reads --anomaly.
 func (f *exploreFlags) only(plan *lab.ExplorePlan) error {
-	names := cli.Each(search.Anomalies(), func(name checker.Name) string { return string(name) })
+	names := cli.Map(search.Anomalies(), func(name checker.Name) string { return string(name) })
 	var wrong []error
 	for _, name := range f.anomalies {
 		known := checker.Named(name)
@@ -336,7 +337,7 @@ func (f *exploreFlags) only(plan *lab.ExplorePlan) error {
 			return cli.Usagef("the explorer does not look for %s; lab run and lab check judge it", known)
 		}
 		if !slices.Contains(names, string(known)) {
-			wrong = append(wrong, cli.Unknown("anomaly", name, names, cli.See("lab list anomalies")))
+			wrong = append(wrong, cli.UnknownName("anomaly", name, names, cli.See("lab list anomalies")))
 		}
 		plan.Only = append(plan.Only, known)
 	}
@@ -360,7 +361,7 @@ func (f *exploreFlags) limit(plan *lab.ExplorePlan) error {
 				err = errNotPositive
 			}
 		default:
-			return cli.Unknown("limit", name, []string{"states", "time", "memory"}, "--limit takes states=N, time=30s or memory=4GiB")
+			return cli.UnknownName("limit", name, []string{"states", "time", "memory"}, "--limit takes states=N, time=30s or memory=4GiB")
 		}
 		if err != nil {
 			return cli.Usagef("--limit takes states=N, time=30s or memory=4GiB, not %q", limit)
@@ -378,7 +379,7 @@ func needsOther(lock impls.Spec) error {
 	if service == "" {
 		return nil
 	}
-	return cli.Nothing("nothing to explore: %s is n/a, because it needs %s and the explorer has none; lab run has it", lock.Name, service)
+	return cli.Nothingf("nothing to explore: %s is n/a, because it needs %s and the explorer has none; lab run has it", lock.Name, service)
 }
 
 var errNotPositive = errors.New("it must be more than zero")

@@ -109,7 +109,7 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 		}
 	}
 	rec.Result.Unstruck = e.Config.Unstruck(e.Result)
-	rec.Result.Excused = cli.Each(r.Excused, func(t *trace.Trace) excusedBreak { return excusedBreak{t.Anomalies, t.Faults} })
+	rec.Result.Excused = cli.Map(r.Excused, func(t *trace.Trace) excusedBreak { return excusedBreak{t.Anomalies, t.Faults} })
 	if r.Found == nil {
 		for _, a := range r.Assumptions() {
 			rec.Result.Assumed = append(rec.Result.Assumed, a.Full...)
@@ -120,7 +120,7 @@ func newExploreRecord(e *lab.Exploration) *exploreRecord {
 		return rec
 	}
 	rec.Result.Anomalies, rec.Result.Faults, rec.Result.TurningStep = t.Anomalies, t.Faults, t.Turning()+1
-	rec.Result.Why = cli.Each(t.Verdict.Anomalies, func(a checker.Anomaly) string { return a.Why })
+	rec.Result.Why = cli.Map(t.Verdict.Anomalies, func(a checker.Anomaly) string { return a.Why })
 	for i, s := range t.Steps {
 		rec.Steps = append(rec.Steps, newExploreStep(t, i, s))
 	}

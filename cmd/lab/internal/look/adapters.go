@@ -73,7 +73,7 @@ type adapterEntry struct {
 func describeAdapter(cmd *cobra.Command, name string) error {
 	a, ok := adapters.Find(name)
 	if !ok {
-		return cli.Unknown("adapter", name, adapterNames(), "lab adapters lists them")
+		return cli.UnknownName("adapter", name, adapterNames(), "lab adapters lists them")
 	}
 	about := a.Library
 	if a.Options != "" {
@@ -93,7 +93,7 @@ func describeAdapter(cmd *cobra.Command, name string) error {
 }
 
 func adapterNames() []string {
-	return cli.Each(adapters.All(), func(a adapters.Adapter) string { return a.Name })
+	return cli.Map(adapters.All(), func(a adapters.Adapter) string { return a.Name })
 }
 
 // adapterLacks says what an adapter lacks here and how to get it, or "".

@@ -67,9 +67,6 @@ func ExplainName(ctx context.Context, w io.Writer, width int, e *explain.Entry, 
 			Story *explain.Story `json:"story,omitempty"`
 		}{e, story})
 	}
-	if width <= 0 {
-		width = nameWidth
-	}
 	screen := ""
 	for why := maxLines; why >= minLines && (screen == "" || strings.Count(screen, "\n") > nameHeight); why-- {
 		screen = (&nameScreen{width: min(width, nameWidth), why: why}).of(e, story)
@@ -92,7 +89,7 @@ type nameScreen struct {
 }
 
 func (s *nameScreen) of(e *explain.Entry, story *explain.Story) string {
-	s.fill("", fmt.Sprintf("%s (%s): %s", e.Name.Name, e.Kind, cli.Sentence(e.What)), maxLines)
+	s.fill("", fmt.Sprintf("%s (%s): %s", e.Name.Name, e.Kind, format.Sentence(e.What)), maxLines)
 	s.story(e, story)
 	if len(e.Why) > 0 {
 		s.head("Why")
@@ -136,7 +133,7 @@ func (s *nameScreen) story(e *explain.Entry, story *explain.Story) {
 	if story == nil {
 		return
 	}
-	finding := cli.Sentence(story.Finding)
+	finding := format.Sentence(story.Finding)
 	switch {
 	case story.Verdict.Kind == checker.Safe:
 		finding = "Safe: nothing went wrong."
@@ -193,7 +190,7 @@ func (s *nameScreen) repairs(e *explain.Entry) {
 // locksOf are locks in a line.
 func locksOf(stops []reasons.Stop, word func(reasons.Stop) string) string {
 	const most = 8
-	text := strings.Join(cli.Each(stops[:min(len(stops), most)], word), ", ")
+	text := strings.Join(cli.Map(stops[:min(len(stops), most)], word), ", ")
 	if more := len(stops) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
@@ -208,11 +205,11 @@ func (s *nameScreen) facts(all []explain.Fact) {
 	}
 	for _, f := range all {
 		label := "  " + f.Label + strings.Repeat(" ", first-len(f.Label)+2)
-		text := strings.Join(format.Wrap(format.Clean(f.Text), s.width-len(label)), "\n")
+		text := strings.Join(format.Wrap(format.Clean(f.Text), s.width-len(label)), "\n"+format.Blanks(len(label)))
 		if strings.HasPrefix(f.Text, cli.Program()+" ") {
-			text = cli.FoldCommand(f.Text, s.width-len(label))
+			text = foldCommand(f.Text, len(label), s.width)
 		}
-		s.b.WriteString(label + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(label))) + "\n")
+		s.b.WriteString(label + text + "\n")
 	}
 }
 
@@ -225,5 +222,5 @@ func CompleteNames(cmd *cobra.Command, args []string, word string) ([]cobra.Comp
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	return cli.Described(index.Names(), func(n explain.Name) (string, string) { return n.Name, n.What }), cobra.ShellCompDirectiveDefault // and directories
+	return cli.Completions(index.Names(), func(n explain.Name) (string, string) { return n.Name, n.What }), cobra.ShellCompDirectiveDefault // and directories
 }

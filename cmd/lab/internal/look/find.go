@@ -10,6 +10,7 @@ import (
 	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/cmd/lab/internal/naming"
 	"github.com/locklab/locklab/internal/find"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/sources"
 )
 
@@ -50,7 +51,7 @@ If nothing is found, the exit code is 4.`,
 // completeFind completes the names of anomalies and of sources.
 func completeFind(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	anomalies, directive := naming.CompleteAnomalies()(cmd, args, word)
-	return append(anomalies, cli.Described(sources.All(), func(r sources.Reference) (string, string) { return r.ID, r.Title })...), directive
+	return append(anomalies, cli.Completions(sources.All(), func(r sources.Reference) (string, string) { return r.ID, r.Title })...), directive
 }
 
 func findScenarios(w io.Writer, width int, words string, asJSON bool) error {
@@ -70,7 +71,7 @@ func findScenarios(w io.Writer, width int, words string, asJSON bool) error {
 		return err
 	}
 	if len(hits) == 0 {
-		return cli.Nothing("nothing found for %q; try a fault (pause), a command (GETSET), an anomaly (lost-update) or an author (Kleppmann), or %s",
+		return cli.Nothingf("nothing found for %q; try a fault (pause), a command (GETSET), an anomaly (lost-update) or an author (Kleppmann), or %s",
 			words, cli.See("lab list scenarios"))
 	}
 	return nil
@@ -81,14 +82,24 @@ func showHits(hits []find.Hit, width int) string {
 	var b strings.Builder
 	for _, hit := range hits {
 		fmt.Fprintln(&b, hit.Scenario)
-		expected := cli.Each(hit.Locks, func(lock find.Shown) string { return lock.Lock + ": " + lock.Expected })
+		expected := cli.Map(hit.Locks, func(lock find.Shown) string { return lock.Lock + ": " + lock.Expected })
 		if len(expected) == 0 {
 			expected = []string{"n/a with the lab's own locks; for a client that can do it"}
 		}
-		for _, text := range []string{cli.Sentence(hit.Shows), strings.Join(expected, "; ")} {
+		for _, text := range []string{format.Sentence(hit.Shows), strings.Join(expected, "; ")} {
 			b.WriteString(cli.Hang(indent, indent, text, width))
 		}
-		fmt.Fprintln(&b, indent+cli.FoldCommand(hit.Command, width-len(indent)))
+		fmt.Fprintln(&b, indent+foldCommand(hit.Command, len(indent), width))
 	}
 	return b.String()
+}
+
+// foldCommand continues a command that is wider than the room beside an indent on further lines. Two locks that are too long for one become two flags.
+func foldCommand(command string, indent, width int) string {
+	for word := range strings.FieldsSeq(command) {
+		if one, other, both := strings.Cut(word, ","); both && indent+len("  --lock ")+len(word)+len(" \\") > width {
+			command = strings.Replace(command, word, one+" --lock "+other, 1)
+		}
+	}
+	return format.FoldCommand(command, indent, width)
 }

@@ -54,7 +54,7 @@ func knownLocks() []knownLock {
 		if spec.Needs == impls.NoServer {
 			lock.Servers = 0
 		}
-		lock.Bugs = cli.Each(spec.Bugs, func(bug impls.Bug) knownBug { return knownBug{bug.Name, bug.What, bug.Apart} })
+		lock.Bugs = cli.Map(spec.Bugs, func(bug impls.Bug) knownBug { return knownBug{bug.Name, bug.What, bug.Apart} })
 		for op, commands := range spec.Sends {
 			if lock.Sends == nil {
 				lock.Sends = map[string][]string{}
@@ -108,7 +108,7 @@ func knownScenarios(scripts []*scenarios.Script) ([]knownScenario, error) {
 			Lease: script.Lease.Milliseconds(), Clients: script.Clients, Handles: script.Handles, Servers: script.Servers, Needs: script.Needs,
 			Workload: string(script.Workload), Faults: []faults.Kind{}, Words: script.Uses(), Expected: map[string]string{}, Shown: map[string][]string{},
 		}
-		s.Faults = append(s.Faults, cli.Each(find.Faults(script), func(fault faults.Fault) faults.Kind { return fault.Kind })...)
+		s.Faults = append(s.Faults, cli.Map(find.Faults(script), func(fault faults.Fault) faults.Kind { return fault.Kind })...)
 		for _, lock := range matrix.Locks(script.Name) {
 			verdict := find.Expected(matrix, script.Name, lock)
 			s.Expected[lock] = verdict.String()
@@ -136,7 +136,7 @@ type knownWorkload struct {
 }
 
 func knownWorkloads() []knownWorkload {
-	return cli.Each(scenarios.Workloads(), func(w scenarios.Workload) knownWorkload {
+	return cli.Map(scenarios.Workloads(), func(w scenarios.Workload) knownWorkload {
 		known := knownWorkload{Workload: string(w.Name), Idea: w.Idea, Source: w.Source, Sources: cited(w.Source)}
 		if w.Name.Sells() {
 			known.Begins = "stock"
@@ -163,7 +163,7 @@ func knownFaults() []knownFault {
 		faults.OnProcess: "process", faults.OnClient: "client", faults.OnClock: "clock", faults.OnLink: "link", faults.OnMessage: "message",
 		faults.OnServer: "server", faults.OnHost: "host",
 	}
-	return cli.Each(faults.All(), func(f faults.Fault) knownFault {
+	return cli.Map(faults.All(), func(f faults.Fault) knownFault {
 		k := knownFault{f.Kind, f.Meaning, cmp.Or(f.Recorded, f.Kind), targets[f.Target], f.OneShot, f.Begins, f.Ends, f.Flag, f.State, f.Needs}
 		if k.Flag != "" {
 			k.Flag = "--" + k.Flag

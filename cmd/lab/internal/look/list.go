@@ -98,7 +98,7 @@ func listOf(kind string) (list, error) {
 	case "workloads":
 		return listWorkloads(), nil
 	case "anomalies":
-		rows := cli.Each(checker.Definitions(), func(d checker.Definition) []string { return []string{string(d.Name), d.Meaning} })
+		rows := cli.Map(checker.Definitions(), func(d checker.Definition) []string { return []string{string(d.Name), d.Meaning} })
 		return list{heads: []string{"anomaly", "meaning"}, rows: rows}, nil
 	case "faults":
 		return listFaults(), nil
@@ -113,14 +113,14 @@ func listOf(kind string) (list, error) {
 	case "sources":
 		return listSources(), nil
 	case "exit-codes":
-		return list{heads: []string{"code", "meaning"}, rows: cli.Each(explain.ExitCodes(), func(code [2]string) []string { return code[:] })}, nil
+		return list{heads: []string{"code", "meaning"}, rows: cli.Map(explain.ExitCodes(), func(code [2]string) []string { return code[:] })}, nil
 	}
-	return list{}, cli.Unknown("list", kind, kinds(), "there are "+cli.Enumerate(kinds(), "and"))
+	return list{}, cli.UnknownName("list", kind, kinds(), "there are "+cli.Enumerate(kinds(), "and"))
 }
 
 func listLocks() list {
 	known := knownLocks()
-	rows := cli.Each(known, func(lock knownLock) []string { return []string{lock.Lock, lock.From, lock.Idea} })
+	rows := cli.Map(known, func(lock knownLock) []string { return []string{lock.Lock, lock.From, lock.Idea} })
 	return list{heads: []string{"lock", "from", "idea"}, rows: rows, notes: articleTitles(), entries: known}
 }
 
@@ -130,7 +130,7 @@ func listScenarios() (list, error) {
 		return list{}, err
 	}
 	known, err := knownScenarios(scripts)
-	rows := cli.Each(known, func(s knownScenario) []string { return []string{s.Scenario, s.Title} })
+	rows := cli.Map(known, func(s knownScenario) []string { return []string{s.Scenario, s.Title} })
 	return list{heads: []string{"scenario", "title"}, rows: rows, entries: known}, err
 }
 
@@ -147,7 +147,7 @@ func listWorkloads() list {
 }
 
 func listFaults() list {
-	rows := cli.Each(faults.All(), func(fault faults.Fault) []string { return []string{string(fault.Kind), fault.Meaning} })
+	rows := cli.Map(faults.All(), func(fault faults.Fault) []string { return []string{string(fault.Kind), fault.Meaning} })
 	return list{heads: []string{"fault", "meaning"}, rows: rows, entries: knownFaults()}
 }
 
@@ -172,7 +172,7 @@ func listWords() (list, error) {
 }
 
 func listSources() list {
-	rows := cli.Each(sources.All(), func(r sources.Reference) []string { return []string{r.ID, r.Describe()} })
+	rows := cli.Map(sources.All(), func(r sources.Reference) []string { return []string{r.ID, r.Describe()} })
 	return list{heads: []string{"source", "title"}, rows: rows, entries: sources.All()}
 }
 
@@ -188,7 +188,7 @@ func articleTitles() []string {
 }
 
 func (l list) write(w io.Writer, width int) error {
-	if err := cli.WriteTable(w, width, "", append([][]string{cli.Each(l.heads, strings.ToUpper)}, l.rows...)); err != nil {
+	if err := cli.WriteTable(w, width, "", append([][]string{cli.Map(l.heads, strings.ToUpper)}, l.rows...)); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)

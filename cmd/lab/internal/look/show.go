@@ -14,6 +14,7 @@ import (
 	"github.com/locklab/locklab/cmd/lab/internal/naming"
 	"github.com/locklab/locklab/impls"
 	"github.com/locklab/locklab/internal/lab"
+	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/scenarios/play"
 	"github.com/locklab/locklab/internal/sources"
 	"github.com/locklab/locklab/scenarios"
@@ -56,7 +57,7 @@ func show(w io.Writer, width int, name string) error {
 		return showLock(w, width, spec, builtin, matrix)
 	}
 	if _, ok := scenarios.Find(builtin, name); !ok && !strings.HasSuffix(name, ".lab") {
-		return naming.UnknownScenario("scenario or lock", name, append(naming.Scenarios(builtin), naming.AllLocks()...),
+		return naming.UnknownScenario("scenario or lock", name, append(naming.ScenarioNames(builtin), naming.LockNames(impls.Every())...),
 			cli.See("lab list scenarios")+` and "lab list locks"`)
 	}
 	script, err := naming.Script(builtin, name)
@@ -80,11 +81,7 @@ func showScenario(w io.Writer, width int, script *scenarios.Script, source strin
 	for _, step := range script.Steps {
 		if len(step.Want) > 0 {
 			head := fmt.Sprintf("  line %-3d ", step.Line)
-			text := step.Text
-			if utf8.RuneCountInString(head+text) > width {
-				text = strings.Join(cli.WrapWords(text, width-len(head)), "\n"+strings.Repeat(" ", len(head)+2))
-			}
-			fmt.Fprintln(w, head+text)
+			fmt.Fprint(w, cli.Hang(head, format.Blanks(len(head)+2), step.Text, width))
 		}
 	}
 	if err := writeSources(w, width, script.Source); err != nil {
@@ -92,7 +89,7 @@ func showScenario(w io.Writer, width int, script *scenarios.Script, source strin
 	}
 	fmt.Fprint(w, "\nExpected\n")
 	expect := lab.Expect(matrix)
-	names := naming.AllLocks()
+	names := naming.LockNames(impls.Every())
 	if script.Builtin {
 		names = append(names, matrix.Variants(script.Name)...)
 	}
@@ -100,7 +97,7 @@ func showScenario(w io.Writer, width int, script *scenarios.Script, source strin
 	if err != nil {
 		return err
 	}
-	return cli.WriteTable(w, width, "  ", cli.Each(subjects, func(subject play.Subject) []string {
+	return cli.WriteTable(w, width, "  ", cli.Map(subjects, func(subject play.Subject) []string {
 		return []string{subject.Name, expectation(expect(script, subject).Verdict)}
 	}))
 }
@@ -124,7 +121,7 @@ func foldScript(source string, width int) string {
 		case wide:
 			end()
 			head := headOfLine.FindString(line)
-			b.WriteString(cli.Hang(head, strings.Repeat(" ", len(head)), line[len(head):], width))
+			b.WriteString(cli.Hang(head, format.Blanks(len(head)), line[len(head):], width))
 		default:
 			end()
 			b.WriteString(line + "\n")
@@ -156,12 +153,12 @@ func showLock(w io.Writer, width int, spec impls.Spec, scripts []*scenarios.Scri
 			label = ""
 		}
 	}
-	list("clocks", cli.Each(spec.Clocks, func(clock impls.Clock) string { return "reads its client's " + string(clock) }))
-	list("promises", cli.Each(spec.Promises, func(promise impls.Promise) string { return string(promise) }))
+	list("clocks", cli.Map(spec.Clocks, func(clock impls.Clock) string { return "reads its client's " + string(clock) }))
+	list("promises", cli.Map(spec.Promises, func(promise impls.Promise) string { return string(promise) }))
 	if spec.Bug != "" {
 		card = append(card, []string{"bug", spec.Bug})
 	}
-	list("alone", cli.Each(spec.Bugs, func(bug impls.Bug) string { return spec.Name + "/" + bug.Name + ": " + bug.What }))
+	list("alone", cli.Map(spec.Bugs, func(bug impls.Bug) string { return spec.Name + "/" + bug.Name + ": " + bug.What }))
 	fmt.Fprintf(w, "%s\n", spec.Name)
 	if err := cli.WriteTable(w, width, "  ", card); err != nil {
 		return err
@@ -192,5 +189,5 @@ func writeSources(w io.Writer, width int, citation string) error {
 		return nil
 	}
 	fmt.Fprint(w, "\nSources\n")
-	return cli.WriteTable(w, width, "  ", cli.Each(cited, func(r sources.Reference) []string { return []string{r.String()} }))
+	return cli.WriteTable(w, width, "  ", cli.Map(cited, func(r sources.Reference) []string { return []string{r.String()} }))
 }

@@ -42,15 +42,12 @@ func Subjects(names []string) ([]play.Subject, error) {
 
 // UnknownLock is the error for a name that no lock has.
 func UnknownLock(name string) error {
-	return cli.Unknown("lock", name, AllLocks(), cli.See("lab list locks"))
+	return cli.UnknownName("lock", name, LockNames(impls.Every()), cli.See("lab list locks"))
 }
 
-// AllLocks are the names of all locks of the lab.
-func AllLocks() []string { return Locks(impls.Every()) }
-
-// Locks are the names of some.
-func Locks(locks []impls.Spec) []string {
-	return cli.Each(locks, func(spec impls.Spec) string { return spec.Name })
+// LockNames are the names of locks.
+func LockNames(locks []impls.Spec) []string {
+	return cli.Map(locks, func(spec impls.Spec) string { return spec.Name })
 }
 
 // CompleteLocks completes locks, and those of single bugs.
@@ -82,24 +79,24 @@ func CompleteWorlds(*cobra.Command, []string, string) ([]cobra.Completion, cobra
 func Workload(name string) (history.Workload, error) {
 	work := history.Workload(name)
 	if _, ok := scenarios.FindWorkload(work); !ok {
-		return "", cli.Unknown("workload", name, scenarios.WorkloadNames(), cli.See("lab list workloads"))
+		return "", cli.UnknownName("workload", name, scenarios.WorkloadNames(), cli.See("lab list workloads"))
 	}
 	return work, nil
 }
 
 // CompleteWorkloads completes workloads.
 func CompleteWorkloads() cobra.CompletionFunc {
-	return cli.Completions(scenarios.Workloads(), func(work scenarios.Workload) (string, string) { return string(work.Name), work.Idea })
+	return cli.Complete(scenarios.Workloads(), func(work scenarios.Workload) (string, string) { return string(work.Name), work.Idea })
 }
 
 // CompleteWaiting completes ways to wait.
 func CompleteWaiting() cobra.CompletionFunc {
-	return cli.Completions(waiting.Examples(), func(way waiting.Example) (string, string) { return way.Name, way.Idea })
+	return cli.Complete(waiting.Examples(), func(way waiting.Example) (string, string) { return way.Name, way.Idea })
 }
 
 // CompleteAnomalies completes anomalies.
 func CompleteAnomalies() cobra.CompletionFunc {
-	return cli.Completions(checker.Definitions(), func(d checker.Definition) (string, string) { return string(d.Name), d.Meaning })
+	return cli.Complete(checker.Definitions(), func(d checker.Definition) (string, string) { return string(d.Name), d.Meaning })
 }
 
 // Cell is how a user names a cell.
@@ -119,5 +116,5 @@ func CompleteCells(cmd *cobra.Command, args []string, word string) ([]cobra.Comp
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	return cli.Described(run.Cells, func(cell record.Cell) (string, string) { return Cell(cell), cell.Verdict.String() }), cobra.ShellCompDirectiveNoFileComp
+	return cli.Completions(run.Cells, func(cell record.Cell) (string, string) { return Cell(cell), cell.Verdict.String() }), cobra.ShellCompDirectiveNoFileComp
 }

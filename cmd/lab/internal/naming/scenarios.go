@@ -39,7 +39,7 @@ func Script(builtin []*scenarios.Script, arg string) (*scenarios.Script, error) 
 		return script, nil
 	}
 	if !strings.HasSuffix(arg, ".lab") {
-		return nil, UnknownScenario("scenario", arg, Scenarios(builtin), cli.See("lab list scenarios")+", or give the path of a .lab file")
+		return nil, UnknownScenario("scenario", arg, ScenarioNames(builtin), cli.See("lab list scenarios")+", or give the path of a .lab file")
 	}
 	script, err := scenarios.ParseFile(arg)
 	if err != nil {
@@ -51,9 +51,9 @@ func Script(builtin []*scenarios.Script, arg string) (*scenarios.Script, error) 
 	return script, nil
 }
 
-// Scenarios are the names of scripts.
-func Scenarios(scripts []*scenarios.Script) []string {
-	return cli.Each(scripts, func(script *scenarios.Script) string { return script.Name })
+// ScenarioNames are the names of scripts.
+func ScenarioNames(scripts []*scenarios.Script) []string {
+	return cli.Map(scripts, func(script *scenarios.Script) string { return script.Name })
 }
 
 // CompleteScenarios completes the names of scenarios, and of .lab files.
@@ -62,5 +62,5 @@ func CompleteScenarios(*cobra.Command, []string, string) ([]cobra.Completion, co
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	return cli.Described(scripts, func(script *scenarios.Script) (string, string) { return script.Name, script.Title }), cobra.ShellCompDirectiveDefault
+	return cli.Completions(scripts, func(script *scenarios.Script) (string, string) { return script.Name, script.Title }), cobra.ShellCompDirectiveDefault
 }

@@ -32,7 +32,7 @@ var Index = sync.OnceValues(func() (*find.Index, error) {
 func UnknownScenario(kind, name string, names []string, help string) error {
 	near := spelling.Nearest(name, names)
 	if _, isScenario := scenarios.Source(near); near != "" && !(isScenario && isPart(name, near)) {
-		return cli.Unknown(kind, name, names, help)
+		return cli.UnknownName(kind, name, names, help)
 	}
 	index, err := Index()
 	if err != nil {
@@ -40,7 +40,7 @@ func UnknownScenario(kind, name string, names []string, help string) error {
 	}
 	hits := index.Find(name)
 	if len(hits) == 0 {
-		return cli.Unknown(kind, name, names, help)
+		return cli.UnknownName(kind, name, names, help)
 	}
 	return cli.Usagef("%s", suggested(fmt.Sprintf("unknown %s %q; did you mean:", kind, name), hits))
 }
@@ -70,7 +70,7 @@ func UnknownRun(name string, err error) error {
 	if failed != nil {
 		return failed
 	}
-	names := cli.Each(explained.Names(), func(n explain.Name) string { return n.Name })
+	names := cli.Map(explained.Names(), func(n explain.Name) string { return n.Name })
 	if near := spelling.Nearest(name, names); near != "" && !isPart(name, near) {
 		return cli.Usagef("no run and no name %q; did you mean %q?", name, near)
 	}
@@ -88,7 +88,7 @@ func UnknownRun(name string, err error) error {
 // UnknownCell is the error for a cell that a run does not have: the scenario may be meant by its words.
 func UnknownCell(name string, known []string) error {
 	if near := spelling.Nearest(name, known); near != "" && !isPart(name, near) {
-		return cli.Unknown("cell", name, known, "")
+		return cli.UnknownName("cell", name, known, "")
 	}
 	index, err := Index()
 	if err != nil {
@@ -106,7 +106,7 @@ func UnknownCell(name string, known []string) error {
 		}
 	}
 	if len(hits) == 0 {
-		return cli.Unknown("cell", name, known, "a cell is LOCK/SCENARIO, for example "+known[0])
+		return cli.UnknownName("cell", name, known, "a cell is LOCK/SCENARIO, for example "+known[0])
 	}
 	return cli.Usagef("%s", suggested(fmt.Sprintf("unknown cell %q; did you mean:", name), hits))
 }

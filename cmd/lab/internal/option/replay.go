@@ -20,12 +20,18 @@ func (f *Replay) Bind(flags *pflag.FlagSet, world, server string) {
 	flags.StringVar(&f.Server, "server", live.Embedded, server+": embedded, redis-server, replicated or zookeeper (default: embedded; zookeeper for a lock on one)")
 }
 
-// ReplayServers are the servers that such scripts are played on.
-func ReplayServers() []string { return append(live.RedisServers(), live.ZooKeeper) }
+// Complete completes these flags.
+func (f *Replay) Complete(cmd *cobra.Command) {
+	cli.CompleteFlag(cmd, "server", cli.Fixed(replayServers()...))
+	cli.CompleteFlag(cmd, "world", naming.CompleteWorlds)
+}
+
+// replayServers are the servers that such scripts are played on.
+func replayServers() []string { return append(live.RedisServers(), live.ZooKeeper) }
 
 // Check finds what is wrong with the values.
 func (f *Replay) Check() error {
-	if err := cli.OneOf("server", f.Server, ReplayServers(), "--server takes "+cli.Enumerate(ReplayServers(), "or")); err != nil {
+	if err := cli.OneOf("server", f.Server, replayServers(), "--server takes "+cli.Enumerate(replayServers(), "or")); err != nil {
 		return err
 	}
 	return naming.World(f.World)

@@ -14,6 +14,12 @@ import (
 	"github.com/locklab/locklab/internal/report"
 )
 
+// Where runs are kept, and how many of them, unless a flag says otherwise.
+const (
+	DefaultRuns = "runs"
+	DefaultKeep = 20
+)
+
 // Results say what is kept of a run, and where: in Dir or, without that, in a directory of its own in Runs.
 type Results struct {
 	Dir, Runs      string
@@ -33,8 +39,8 @@ func (f *Results) Bind(flags *pflag.FlagSet) {
 
 // BindRuns binds the flags about the directory of all runs.
 func (f *Results) BindRuns(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Runs, "runs", "runs", "keep runs in `DIR`, each in a directory of its own")
-	flags.IntVar(&f.Keep, "keep", 20, "keep the `N` newest runs there and remove the others; 0 keeps all")
+	flags.StringVar(&f.Runs, "runs", DefaultRuns, "keep runs in `DIR`, each in a directory of its own")
+	flags.IntVar(&f.Keep, "keep", DefaultKeep, "keep the `N` newest runs there and remove the others; 0 keeps all")
 }
 
 // Check finds what is wrong with the values.
@@ -53,8 +59,8 @@ func (f *Results) Plan() lab.Results {
 	return lab.Results{Dir: filepath.Join(f.Runs, lab.NewID()), Latest: true, Most: f.Keep}
 }
 
-// Shown is the run's directory as a user names it.
-func (f *Results) Shown() string {
+// Path is the run's directory as a user names it.
+func (f *Results) Path() string {
 	if f.Dir != "" {
 		return f.Dir
 	}

@@ -5,7 +5,6 @@
 package option
 
 import (
-	"errors"
 	"net"
 	"os"
 	"slices"
@@ -104,12 +103,12 @@ func (f *Setting) Settle(cmd *cobra.Command) error {
 			return cli.Usagef("--world sim and --%s do not go together: %s", none.flag, none.why)
 		}
 	}
-	f.Model() // whatever the environment says
+	f.UseModel() // whatever the environment says
 	return nil
 }
 
-// Model leaves nothing but what the model has.
-func (f *Setting) Model() {
+// UseModel leaves nothing but what the model has.
+func (f *Setting) UseModel() {
 	f.Setting = lab.Setting{World: lab.Sim, Timeout: f.Timeout, Wait: f.Wait, Alone: f.Alone}
 }
 
@@ -144,7 +143,7 @@ func (f *Setting) checkServer() error {
 		return cli.Usagef("--server: the lab starts no Sentinels: take replicated, where the lab itself promotes replicas; the verdicts are the same")
 	}
 	if !redis.IsURL(f.Server) && address.Check(f.Server) != nil {
-		return cli.Unknown("server", address.Redact(f.Server), names, "--server takes "+
+		return cli.UnknownName("server", address.Redact(f.Server), names, "--server takes "+
 			cli.Enumerate(append(names, "an address like 127.0.0.1:6379, rediss://user@127.0.0.1:6379/0 or zookeeper://127.0.0.1:2181"), "or"))
 	}
 	if f.passwordFile != "" {
@@ -181,18 +180,9 @@ func (f *Setting) checkListen() error {
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(f.Listen, "0"))
 	if err != nil {
-		return cli.Usagef("--listen: the lab cannot listen at %q: %v", f.Listen, NetCause(err))
+		return cli.Usagef("--listen: the lab cannot listen at %q: %v", f.Listen, cli.Plainly(err))
 	}
 	return listener.Close()
-}
-
-// NetCause takes the operation and the address off an error of the network.
-func NetCause(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return op.Err
-	}
-	return err
 }
 
 // Locks are those whose service is the server.
@@ -215,7 +205,10 @@ func (f *Setting) ForPrograms() bool {
 	return f.World != lab.Sim && slices.Contains(live.ProgramServers(), f.Server)
 }
 
-// NeedsProgram is the error that none was named.
-func (f *Setting) NeedsProgram() error {
+// CheckLocks refuses a server on which no lock of the lab runs.
+func (f *Setting) CheckLocks() error {
+	if !f.ForPrograms() {
+		return nil
+	}
 	return cli.Usagef("--server %s needs --client: no lock of the lab runs there; adapters/%s has a client", f.Server, f.Server)
 }

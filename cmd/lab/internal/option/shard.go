@@ -47,7 +47,7 @@ const jobIndex = "JOB_COMPLETION_INDEX"
 func (s Shard) Check(items int) error {
 	shard, err := s.Parse()
 	if err == nil && shard.Index > items {
-		err = cli.Nothing("nothing to run: part %s is empty", shard)
+		err = cli.Nothingf("nothing to run: part %s is empty", shard)
 	}
 	return err
 }

@@ -56,19 +56,20 @@ func (f *Subjects) Chosen() bool { return len(f.Locks) > 0 || len(f.Programs) > 
 
 // In are the subjects in a setting. Programs have not said hello yet.
 func (f *Subjects) In(where *Setting) ([]play.Subject, error) {
-	switch {
-	case len(f.Programs) > 0:
-		return f.Strangers()
-	case where.ForPrograms():
-		return nil, where.NeedsProgram()
-	case len(f.Locks) == 0:
-		return naming.Subjects(naming.Locks(where.Locks()))
+	if len(f.Programs) > 0 {
+		return f.ProgramSubjects()
+	}
+	if err := where.CheckLocks(); err != nil {
+		return nil, err
+	}
+	if len(f.Locks) == 0 {
+		return naming.Subjects(naming.LockNames(where.Locks()))
 	}
 	return naming.Subjects(f.Locks)
 }
 
-// Strangers are the programs of --client, before they have said hello.
-func (f *Subjects) Strangers() ([]play.Subject, error) {
+// ProgramSubjects are those of --client, before they have said hello.
+func (f *Subjects) ProgramSubjects() ([]play.Subject, error) {
 	var subjects []play.Subject
 	promises, err := impls.ParsePromises(f.promises)
 	if err != nil {

@@ -61,7 +61,7 @@ func (f *runFlags) work(scripts []*scenarios.Script) ([]*scenarios.Script, error
 	if f.expected.update && work != history.Counter {
 		return nil, cli.Usagef("--update needs the workload that each scenario was reviewed with; remove --workload")
 	}
-	return cli.Each(scripts, func(script *scenarios.Script) *scenarios.Script { return script.Under(work) }), nil
+	return cli.Map(scripts, func(script *scenarios.Script) *scenarios.Script { return script.Under(work) }), nil
 }
 
 // struckBy are the scripts in which no other faults strike than those of --faults.
@@ -69,7 +69,7 @@ func (f *runFlags) struckBy(scripts []*scenarios.Script) ([]*scenarios.Script, e
 	if len(f.campaign.faults) == 0 {
 		return scripts, nil
 	}
-	known := append([]string{"none"}, cli.Each(faults.All(), func(fault faults.Fault) string { return string(fault.Kind) })...)
+	known := append([]string{"none"}, cli.Map(faults.All(), func(fault faults.Fault) string { return string(fault.Kind) })...)
 	for _, name := range f.campaign.faults {
 		if err := cli.OneOf("faults", name, known, "docs/tables/faults.md lists them"); err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func (f *runFlags) struckBy(scripts []*scenarios.Script) ([]*scenarios.Script, e
 		return slices.ContainsFunc(script.Faults(), func(kind faults.Kind) bool { return !slices.Contains(f.campaign.faults, string(kind)) })
 	})
 	if len(left) == 0 {
-		return nil, cli.Nothing("nothing to run: each of these scenarios has faults that --faults does not name")
+		return nil, cli.Nothingf("nothing to run: each of these scenarios has faults that --faults does not name")
 	}
 	return left, nil
 }

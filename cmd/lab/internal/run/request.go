@@ -13,40 +13,40 @@ import (
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
-// Order is one lock, or all, for lab serve: what its button starts is what the command line would run.
-type Order struct {
+// Request is what the button of lab serve starts: what the command line would run, with one lock or all.
+type Request struct {
 	Where   option.Setting
 	Results option.Results
 	Lock    string // empty: all, for a scenario
 }
 
 // Scenario is lab run with one scenario.
-func (o Order) Scenario(scenario, world string) (plan lab.Plan, err error) {
+func (r Request) Scenario(scenario, world string) (plan lab.Plan, err error) {
 	if err := naming.World(world); err != nil {
 		return plan, err
 	}
 	if world == lab.Sim {
-		o.Where.Model()
+		r.Where.UseModel()
 	}
-	f := &runFlags{campaign: o.campaign()}
+	f := &runFlags{campaign: r.campaign()}
 	known := func(locks []play.Subject) ([]play.Subject, error) { return locks, nil }
 	if plan, _, err = f.plan([]string{scenario}, known); err != nil {
 		return plan, err
 	}
-	plan.Options = o.options(&f.campaign, "run", scenario, "--world", world)
+	plan.Options = r.options(&f.campaign, "run", scenario, "--world", world)
 	return plan, nil
 }
 
 // Storm is lab storm with one lock.
-func (o Order) Storm(length string) (plan lab.StormPlan, err error) {
+func (r Request) Storm(length string) (plan lab.StormPlan, err error) {
 	lasts, err := time.ParseDuration(length)
 	if err != nil {
 		return plan, cli.Usagef("a storm lasts for a duration such as 30s, not %q", length)
 	}
-	if o.Lock == "" {
+	if r.Lock == "" {
 		return plan, cli.Usagef("name a lock for the storm; %s", cli.See("lab list locks"))
 	}
-	f := &stormFlags{campaign: o.campaign(), clients: stormClients, handles: stormHandles, length: lasts}
+	f := &stormFlags{campaign: r.campaign(), clients: stormClients, handles: stormHandles, length: lasts}
 	f.campaign.faults, f.campaign.parallel = kindNames(), runtime.NumCPU()
 	if plan, err = f.plan(); err != nil {
 		return plan, err
@@ -54,22 +54,22 @@ func (o Order) Storm(length string) (plan lab.StormPlan, err error) {
 	if f.campaign.where.Timeout, err = plan.Longest(); err != nil {
 		return plan, cli.Usagef("%v", err)
 	}
-	plan.Options = o.options(&f.campaign, "storm", "--for", length)
+	plan.Options = r.options(&f.campaign, "storm", "--for", length)
 	return plan, nil
 }
 
-func (o Order) campaign() campaign {
-	c := campaign{where: o.Where, results: o.Results, workload: string(history.Counter), count: 1, seed: rand.Int64N(1 << 31)}
-	if o.Lock != "" {
-		c.subjects.Locks = []string{o.Lock}
+func (r Request) campaign() campaign {
+	c := campaign{where: r.Where, results: r.Results, workload: string(history.Counter), count: 1, seed: rand.Int64N(1 << 31)}
+	if r.Lock != "" {
+		c.subjects.Locks = []string{r.Lock}
 	}
 	return c
 }
 
-// options are those of a run that was ordered, with the command that would do the same.
-func (o Order) options(c *campaign, command ...string) lab.Options {
-	if o.Lock != "" {
-		command = append(command, "--lock", o.Lock)
+// options are those of a run that was requested, with the command that would do the same.
+func (r Request) options(c *campaign, command ...string) lab.Options {
+	if r.Lock != "" {
+		command = append(command, "--lock", r.Lock)
 	}
 	return lab.Options{Setting: c.where.Setting, Results: c.results.Plan(), Parallel: c.parallel, Seed: c.seed, Command: command}
 }

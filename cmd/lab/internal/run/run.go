@@ -1,7 +1,7 @@
 // Package run is lab run and lab storm: flags, arguments and a locklab.toml become cells, which are run, shown, and compared with what is expected.
 //
 // It owns what a campaign is: which scenarios or storms, with which locks, how often. It must not know how a cell is run or judged. Package browse
-// asks it for plans (Order).
+// asks it for plans (Request).
 package run
 
 import (
@@ -115,8 +115,8 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if f.tours(args) {
 		return f.tour(cmd)
 	}
-	plan, table, err := f.plan(args, func(strangers []play.Subject) ([]play.Subject, error) {
-		return c.subjects.Meet(cmd.Context(), c.where.Setting, strangers, cmd.ErrOrStderr())
+	plan, table, err := f.plan(args, func(subjects []play.Subject) ([]play.Subject, error) {
+		return c.subjects.Meet(cmd.Context(), c.where.Setting, subjects, cmd.ErrOrStderr())
 	})
 	if err != nil {
 		return err
@@ -160,8 +160,8 @@ func (f *runFlags) tour(cmd *cobra.Command) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if c.where.ForPrograms() {
-		return c.where.NeedsProgram()
+	if err := c.where.CheckLocks(); err != nil {
+		return err
 	}
 	if live.OnZooKeeper(c.where.Server) {
 		return cli.Usagef("the tour shows locks on Redis; for those on a ZooKeeper write lab run --all --server zookeeper")
@@ -175,7 +175,7 @@ func (f *runFlags) tour(cmd *cobra.Command) error {
 		setting = "in the model"
 	}
 	screen := c.screen.Sink(cmd, &screen.Tour{
-		Setting: setting, Dir: c.results.Shown(), Situations: situations, Race: lab.TourRace,
+		Setting: setting, Dir: c.results.Path(), Situations: situations, Race: lab.TourRace,
 		Read: func(run *record.Run, cell record.Cell) ([]history.Event, error) {
 			return lab.HistoriesOf(run).Read(cell)
 		},

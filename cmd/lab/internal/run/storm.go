@@ -94,11 +94,11 @@ func (f *stormFlags) groups() []cli.FlagGroup {
 }
 
 func kindNames() []string {
-	return cli.Each(storm.Defaults(), func(kind faults.Kind) string { return string(kind) })
+	return cli.Map(storm.Defaults(), func(kind faults.Kind) string { return string(kind) })
 }
 
 func completeFaults(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	kinds := cli.Described(storm.Mixture(), func(d storm.Kind) (string, string) { return string(d.Kind), d.Means() })
+	kinds := cli.Completions(storm.Mixture(), func(d storm.Kind) (string, string) { return string(d.Kind), d.Means() })
 	return append(kinds, cobra.CompletionWithDesc("none", "no faults at all")), cobra.ShellCompDirectiveNoFileComp
 }
 

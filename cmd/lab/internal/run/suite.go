@@ -97,11 +97,11 @@ type suiteRun struct {
 	lines map[string]int // of the keys that were taken
 }
 
-// SuiteCommands are the commands that a suite is for. Keys before the first table are for each that has such a flag.
-func SuiteCommands() []*cobra.Command { return []*cobra.Command{Run(), Storm()} }
+// suiteCommands are the commands that a suite is for. Keys before the first table are for each that has such a flag.
+func suiteCommands() []*cobra.Command { return []*cobra.Command{Run(), Storm()} }
 
-// KeysOf are the keys for a command.
-func KeysOf(cmd *cobra.Command) []string {
+// keysOf are the keys for a command.
+func keysOf(cmd *cobra.Command) []string {
 	keys := []string{keyShards}
 	if cmd.Name() == "run" {
 		keys = append(keys, keyScenarios)
@@ -116,7 +116,7 @@ func KeysOf(cmd *cobra.Command) []string {
 
 // apply checks the whole file, gives the command's flags what they do not have from the user, and returns its arguments.
 func (s *suiteRun) apply(args []string) ([]string, error) {
-	if err := CheckSuite(s.file); err != nil {
+	if err := checkSuite(s.file); err != nil {
 		return nil, err
 	}
 	given := s.given()
@@ -124,7 +124,7 @@ func (s *suiteRun) apply(args []string) ([]string, error) {
 	shards := suite.Key{}
 	for _, table := range []string{"", s.cmd.Name()} {
 		for _, key := range s.file.Keys {
-			if key.Table != table || !slices.Contains(KeysOf(s.cmd), key.Name) {
+			if key.Table != table || !slices.Contains(keysOf(s.cmd), key.Name) {
 				continue
 			}
 			switch key.Name {
@@ -154,8 +154,8 @@ func (s *suiteRun) apply(args []string) ([]string, error) {
 	return listed, s.shard(shards)
 }
 
-// CheckSuite says what is wrong with each key of a file by itself, for whichever command it is.
-func CheckSuite(file *suite.File) error {
+// checkSuite says what is wrong with each key of a file by itself, for whichever command it is.
+func checkSuite(file *suite.File) error {
 	var wrong []error
 	for _, key := range file.Keys {
 		wrong = append(wrong, (&suiteRun{file: file}).check(key))
@@ -182,9 +182,9 @@ func (s *suiteRun) given() map[string]bool {
 
 // check says what is wrong with a key by itself, for whichever command it is.
 func (s *suiteRun) check(key suite.Key) error {
-	commands := SuiteCommands()
+	commands := suiteCommands()
 	if key.Table != "" {
-		names := cli.Each(commands, (*cobra.Command).Name)
+		names := cli.Map(commands, (*cobra.Command).Name)
 		if err := cli.OneOf("table", key.Table, names, "there are "+cli.Enumerate(names, "and")); err != nil {
 			return s.wrong(key, "%v", err)
 		}
@@ -195,7 +195,7 @@ func (s *suiteRun) check(key suite.Key) error {
 	}
 	var known []string
 	for _, cmd := range commands {
-		keys := KeysOf(cmd)
+		keys := keysOf(cmd)
 		if slices.Contains(keys, key.Name) {
 			return s.set(cmd.Flags(), key)
 		}
@@ -204,7 +204,7 @@ func (s *suiteRun) check(key suite.Key) error {
 	if key.Name == "out" {
 		return s.wrong(key, "out is for one run, and this file is for many; runs = %s keeps each in a directory of its own", tomlText(key.Value))
 	}
-	return s.wrong(key, "%v", cli.Unknown("key", key.Name, known, "docs/tables/configuration.md lists the keys"))
+	return s.wrong(key, "%v", cli.UnknownName("key", key.Name, known, "docs/tables/configuration.md lists the keys"))
 }
 
 // set gives a flag the value of a key.

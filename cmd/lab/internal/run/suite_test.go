@@ -1,9 +1,12 @@
-package main
+package run
 
 import (
-	"bytes"
+	"flag"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,9 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/locklab/locklab/cmd/lab/internal/cli"
-	"github.com/locklab/locklab/cmd/lab/internal/run"
 	"github.com/locklab/locklab/internal/suite"
 )
+
+const top = "../../../.." // of the sources
+
+var update = flag.Bool("update", false, "rewrite golden files, for review")
 
 // TestConfigurationPage: the page lists each key with the commands that have it and what it takes.
 func TestConfigurationPage(t *testing.T) {
@@ -27,8 +33,8 @@ func TestConfigurationPage(t *testing.T) {
 		"shards":    {"run, storm", "a whole number", "how many parts there are: `--shard 1` is then the first"},
 	}
 	var names []string
-	for _, cmd := range run.SuiteCommands() {
-		for _, name := range run.KeysOf(cmd) {
+	for _, cmd := range suiteCommands() {
+		for _, name := range keysOf(cmd) {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -61,7 +67,7 @@ func TestConfigurationPage(t *testing.T) {
 		r := rows[name]
 		want += fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, r.commands, r.takes, r.meaning)
 	}
-	const path, begin, end = "../../docs/tables/configuration.md", "-run TestConfigurationPage -update -->\n", "<!-- end of what is generated -->\n"
+	const path, begin, end = top + "/docs/tables/configuration.md", "-run TestConfigurationPage -update -->\n", "<!-- end of what is generated -->\n"
 	page, err := os.ReadFile(path)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(page), begin)
@@ -72,21 +78,23 @@ func TestConfigurationPage(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(before+begin+want+end+after), 0o644))
 		return
 	}
-	assert.Equal(t, want, got, "run go test ./cmd/lab -run TestConfigurationPage -update")
+	assert.Equal(t, want, got, "run go test ./cmd/lab/internal/run -run TestConfigurationPage -update")
 }
 
 // TestSuiteExample: what lab init writes is read, also with all that it has as comments.
 func TestSuiteExample(t *testing.T) {
 	t.Chdir(t.TempDir())
-	var said bytes.Buffer
-	require.Equal(t, cli.CodeExpected, carryOut(t.Context(), []string{"init"}, strings.NewReader(""), &said, &said), said.String())
+	begin := Init()
+	begin.SetArgs([]string{})
+	begin.SetOut(io.Discard)
+	require.NoError(t, begin.ExecuteContext(t.Context()))
 	example, err := os.ReadFile(suite.Name)
 	require.NoError(t, err)
 	all := regexp.MustCompile(`(?m)^# (\w+ *= )`).ReplaceAll(example, []byte("$1"))
 	for _, text := range [][]byte{example, all} {
 		file, err := suite.Parse(suite.Name, text)
 		require.NoError(t, err)
-		assert.NoError(t, run.CheckSuite(file))
+		assert.NoError(t, checkSuite(file))
 	}
 	file, _ := suite.Parse(suite.Name, all)
 	assert.Greater(t, len(file.Keys), 10)
@@ -94,7 +102,14 @@ func TestSuiteExample(t *testing.T) {
 
 // TestSuiteInDocs: the examples of the pages are read.
 func TestSuiteInDocs(t *testing.T) {
-	pages := pagesOf(t)
+	pages, err := filepath.Glob(top + "/README*.md")
+	require.NoError(t, err)
+	require.NoError(t, filepath.WalkDir(top+"/docs", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			pages = append(pages, path)
+		}
+		return err
+	}))
 	seen := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
@@ -103,7 +118,7 @@ func TestSuiteInDocs(t *testing.T) {
 			seen++
 			file, err := suite.Parse(page, []byte(m[1]))
 			require.NoError(t, err)
-			assert.NoError(t, run.CheckSuite(file))
+			assert.NoError(t, checkSuite(file))
 		}
 	}
 	assert.Positive(t, seen)

@@ -99,7 +99,7 @@ func check(cmd *cobra.Command, path string, shown option.Screen, twice bool) err
 		return errors.Join(checked.Differs...)
 	}
 	if len(checked.Run.Cells) == 0 {
-		return cli.Nothing("nothing to judge: no cell of %s was started", checked.Run.Dir)
+		return cli.Nothingf("nothing to judge: no cell of %s was started", checked.Run.Dir)
 	}
 	return cli.Conclude(checked.Run)
 }

@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -79,18 +80,38 @@ else the first round. With --json it leaves out no event.`,
 			if err != nil {
 				return err
 			}
-			return cli.WriteUntil(cmd.Context(), cmd.OutOrStdout(), func(w io.Writer) error {
+			text, err := textOf(cmd.Context(), func(w io.Writer) error {
 				if asJSON {
 					return diagram.ExplainJSON(w, cell, file.Events)
 				}
 				opts := cli.Terminal(cmd)
 				return diagram.Explain(w, cell, file.Events, diagram.ExplainOptions{Width: opts.Width, Color: opts.Color})
 			})
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
 		},
 	}
 	cmd.Flags().IntVar(&round, "round", 0, "explain round `N` of a cell that was run several times")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object, with all events of the cell")
 	return cmd
+}
+
+// textOf is a text that may take long to write. When ctx ends first, which may be in the middle of it, there is no text, and the error is its cause.
+func textOf(ctx context.Context, write func(io.Writer) error) ([]byte, error) {
+	var text bytes.Buffer
+	done := make(chan error, 1)
+	go func() { done <- write(&text) }()
+	select {
+	case err := <-done:
+		if ctx.Err() == nil {
+			return text.Bytes(), err
+		}
+	case <-ctx.Done():
+	}
+	return nil, context.Cause(ctx)
 }
 
 // readHistory reads and judges the history of a cell.
@@ -124,7 +145,7 @@ func pickCell(run *record.Run, names []string, round int) (record.Cell, error) {
 	if len(names) == 0 && len(run.Cells) == 1 && round == 0 {
 		return run.Cells[0], nil
 	}
-	known := cli.Each(run.Cells, naming.Cell)
+	known := cli.Map(run.Cells, naming.Cell)
 	if len(names) == 0 {
 		return record.Cell{}, cli.Usagef("which cell of this run? For example: %s", strings.Join(known[:min(3, len(known))], ", "))
 	}

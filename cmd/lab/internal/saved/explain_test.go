@@ -1,7 +1,6 @@
 package saved
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"os"
@@ -26,11 +25,11 @@ func TestExplainIsInterrupted(t *testing.T) {
 	}
 	signal := &cli.Interrupted{Signal: os.Interrupt}
 	cancel(signal)
-	var out bytes.Buffer
-	require.ErrorIs(t, cli.WriteUntil(ctx, &out, func(w io.Writer) error {
+	text, err := textOf(ctx, func(w io.Writer) error {
 		return diagram.Explain(w, record.Cell{}, events, diagram.ExplainOptions{})
-	}), signal)
-	require.Empty(t, out.String())
+	})
+	require.ErrorIs(t, err, signal)
+	require.Empty(t, text)
 }
 
 // Of several rounds, the one that was a surprise is what the user wants to see.

@@ -1,7 +1,7 @@
 package saved
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -61,12 +61,12 @@ times, export takes the round that explain does; without a cell, all of them.`,
 	flags.StringVar(&f.format, "format", "", "the `FORMAT`: "+cli.Enumerate(formatNames(), "or"))
 	flags.StringVar(&f.out, "out", "", "write to `FILE`; without a cell: to a directory")
 	flags.IntVar(&f.round, "round", 0, "export round `N` of a cell that was run several times")
-	cli.CompleteFlag(cmd, "format", cli.Completions(export.Formats(), func(format export.Format) (string, string) { return format.Name, format.Idea }))
+	cli.CompleteFlag(cmd, "format", cli.Complete(export.Formats(), func(format export.Format) (string, string) { return format.Name, format.Idea }))
 	return cmd
 }
 
 func formatNames() []string {
-	return cli.Each(export.Formats(), func(format export.Format) string { return format.Name })
+	return cli.Map(export.Formats(), func(format export.Format) string { return format.Name })
 }
 
 func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
@@ -77,7 +77,7 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 	case f.format == "":
 		return cli.Usagef("export needs --format: %s", cli.Enumerate(formatNames(), "or"))
 	case i < 0:
-		return cli.Unknown("format", f.format, formatNames(), "there are "+cli.Enumerate(formatNames(), "and"))
+		return cli.UnknownName("format", f.format, formatNames(), "there are "+cli.Enumerate(formatNames(), "and"))
 	}
 	run, err := Read(args[0])
 	if err != nil {
@@ -93,12 +93,13 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	write, err := exported(cmd, run, cell, formats[i])
+	text, err := exported(cmd.Context(), run, cell, formats[i])
 	if err != nil {
 		return err
 	}
 	if f.out == "" {
-		return cli.WriteUntil(cmd.Context(), cmd.OutOrStdout(), write)
+		_, err := cmd.OutOrStdout().Write(text)
+		return err
 	}
 	if info, err := os.Stat(f.out); err == nil && info.IsDir() {
 		return cli.Usagef("--out: %s is a directory; name a file for the cell, or no cell, to write all of them", f.out)
@@ -106,7 +107,7 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 	if err := cli.CheckOut("--out", f.out); err != nil {
 		return err
 	}
-	return toFile(cmd, f.out, write)
+	return toFile(f.out, text)
 }
 
 // all writes a file for each cell, in the layout of the run.
@@ -120,7 +121,7 @@ func (f *exportFlags) all(cmd *cobra.Command, run *record.Run, format export.For
 			left++
 			continue
 		}
-		write, err := exported(cmd, run, cell, format)
+		text, err := exported(cmd.Context(), run, cell, format)
 		if errors.Is(err, fs.ErrNotExist) && !run.Finished {
 			left++
 			continue
@@ -132,35 +133,31 @@ func (f *exportFlags) all(cmd *cobra.Command, run *record.Run, format export.For
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return cli.Usagef("--out: %v", cli.Plainly(err))
 		}
-		if err := toFile(cmd, path, write); err != nil {
+		if err := toFile(path, text); err != nil {
 			return err
 		}
 		written++
 	}
 	if written == 0 {
-		return cli.Nothing("nothing to export: all %d cells of %s are n/a or were not started", left, run.Dir)
+		return cli.Nothingf("nothing to export: all %d cells of %s are n/a or were not started", left, run.Dir)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%d cells written to %s; %d that are n/a or were not started are left out\n", written, f.out, left)
 	return nil
 }
 
-// exported reads a cell and says how it is written.
-func exported(cmd *cobra.Command, run *record.Run, cell record.Cell, format export.Format) (func(io.Writer) error, error) {
-	cell, file, err := readHistory(cmd.Context(), run, cell)
+// exported is a cell in a format.
+func exported(ctx context.Context, run *record.Run, cell record.Cell, format export.Format) ([]byte, error) {
+	cell, file, err := readHistory(ctx, run, cell)
 	if err != nil {
 		return nil, err
 	}
 	c := &export.Cell{Cell: cell, Base: file.Header.Base, Lab: run.Lab, Events: file.Events}
-	return func(w io.Writer) error { return format.Write(w, c) }, nil
+	return textOf(ctx, func(w io.Writer) error { return format.Write(w, c) })
 }
 
 // toFile writes a file, whole or not at all.
-func toFile(cmd *cobra.Command, path string, write func(io.Writer) error) error {
-	var text bytes.Buffer
-	if err := cli.WriteUntil(cmd.Context(), &text, write); err != nil {
-		return err
-	}
-	err := rundir.WriteFile(path, text.Bytes())
+func toFile(path string, text []byte) error {
+	err := rundir.WriteFile(path, text)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return cli.Usagef("--out: %v", err)
 	}

@@ -29,11 +29,11 @@ func (f *recordedFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "", "judge a recording of others; the `FORMAT`: "+cli.Enumerate(recordedNames(), "or"))
 	flags.StringArrayVar(&f.locks, "lock", nil, "with --format monitor: `KEY` is a lock, although no command sets it with NX; may be repeated")
-	cli.CompleteFlag(cmd, "format", cli.Completions(recorded.Formats(), func(format recorded.Format) (string, string) { return format.Name, format.Idea }))
+	cli.CompleteFlag(cmd, "format", cli.Complete(recorded.Formats(), func(format recorded.Format) (string, string) { return format.Name, format.Idea }))
 }
 
 func recordedNames() []string {
-	return cli.Each(recorded.Formats(), func(format recorded.Format) string { return format.Name })
+	return cli.Map(recorded.Formats(), func(format recorded.Format) string { return format.Name })
 }
 
 // check judges a recording.

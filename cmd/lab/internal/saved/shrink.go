@@ -80,14 +80,13 @@ file names for you: all scripts are then played with it, on a server.`,
 	cmd.Flags().BoolVarP(&flags.verbose, "verbose", "v", false, "list each candidate, and why it was rejected")
 	cli.CompleteFlag(cmd, "anomaly", naming.CompleteAnomalies())
 	cli.CompleteFlag(cmd, "like", naming.CompleteLocks)
-	cli.CompleteFlag(cmd, "server", cli.Fixed(option.ReplayServers()...))
-	cli.CompleteFlag(cmd, "world", cli.Fixed(lab.Live, lab.Sim))
+	flags.played.Complete(cmd)
 	return cmd
 }
 
 func (f *shrinkFlags) check() error {
 	if f.anomaly != "" {
-		names := cli.Each(checker.Definitions(), func(d checker.Definition) string { return string(d.Name) })
+		names := cli.Map(checker.Definitions(), func(d checker.Definition) string { return string(d.Name) })
 		if err := cli.OneOf("anomaly", f.anomaly, names, cli.See("lab list anomalies")); err != nil {
 			return err
 		}
@@ -177,7 +176,7 @@ func (f *shrinkFlags) subject(cmd *cobra.Command, args []string, cell record.Cel
 		again := slices.Concat([]string{"shrink"}, args, []string{"--client", cell.Client[len(cell.Client)-1]})
 		return none, cli.Usagef("%s is the lock of a client, which shrink starts only if you name its command: %s %s", cell.Lock, cli.Program(), format.ShellLine(again))
 	}
-	subjects, err := (&option.Subjects{Programs: []string{f.client}, Like: f.like}).Strangers()
+	subjects, err := (&option.Subjects{Programs: []string{f.client}, Like: f.like}).ProgramSubjects()
 	if err != nil {
 		return none, err
 	}

@@ -32,7 +32,7 @@ It overwrites nothing.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kit, ok := kits.Find(args[0])
 			if !ok {
-				return cli.Unknown("language", args[0], kitNames(), "there are "+cli.Enumerate(kitNames(), "and"))
+				return cli.UnknownName("language", args[0], kitNames(), "there are "+cli.Enumerate(kitNames(), "and"))
 			}
 			out := cmd.OutOrStdout()
 			command, err := Kit(out, kit, args[1], nil)
@@ -70,5 +70,5 @@ func Kit(out io.Writer, kit kits.Kit, dir string, own map[string][]byte) (comman
 }
 
 func kitNames() []string {
-	return cli.Each(kits.All(), func(kit kits.Kit) string { return kit.Name })
+	return cli.Map(kits.All(), func(kit kits.Kit) string { return kit.Name })
 }
