@@ -150,24 +150,25 @@ type Traffic struct{ record *play.Recorder }
 // Traffic is what the clients have sent so far, and will send.
 func (t *Talk) Traffic() Traffic { return Traffic{t.cell.run.Record} }
 
-// Sent is how many commands of a handle about the lock's key have been carried out.
-func (t Traffic) Sent(handle string) int {
-	return t.record.Count(func(e history.Event) bool {
-		return e.Kind == history.KindCommand && e.Client == handle && e.Command().Server != history.Resource
-	})
+// Sent counts the commands about the lock that lock servers have carried out for a handle. One about several keys of the lock counts for each.
+func (t Traffic) Sent(handle string) int { return len(t.servers(handle)) }
+
+// Touched counts the keys of the lock that these commands were about.
+func (t Traffic) Touched(handle string) int {
+	servers := t.servers(handle)
+	slices.Sort(servers)
+	return len(slices.Compact(servers))
 }
 
-// Touched is about how many keys of the lock a handle's commands have been.
-func (t Traffic) Touched(handle string) int {
-	parts := map[string]bool{}
+// servers are those of the commands that Sent counts. In a history, each of several keys of a lock is on a server of its own.
+func (t Traffic) servers(handle string) (list []string) {
 	t.record.Count(func(e history.Event) bool {
-		is := e.Kind == history.KindCommand && e.Client == handle && e.Command().Server != history.Resource
-		if is {
-			parts[e.Command().Server] = true
+		if c := e.Command(); c != nil && e.Client == handle && c.Server != history.Resource {
+			list = append(list, c.Server)
 		}
-		return is
+		return false
 	})
-	return len(parts)
+	return list
 }
 
 // Taking is a command by which the lock of one handle has removed or replaced what the lock of another had written.
