@@ -137,6 +137,7 @@ func titleOf(t *trace.Trace) string {
 // pointsPage is the page of a table of breaking points: its entries, each with its counterexample.
 func pointsPage(lines, reviewed []points.Line, command []string) *explored {
 	x := newExplored(command)
+	x.page.Signs = exploration.Signs()
 	for _, l := range lines {
 		if l.Why != "" {
 			x.page.Titles[points.None] = format.Sentence(points.Meaning(points.None))

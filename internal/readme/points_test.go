@@ -39,6 +39,15 @@ func TestPointsPage(t *testing.T) {
 	holdPart(t, "../../docs/tables/breaking-points.md", fromPoints, b.String())
 }
 
+// TestPointsSigns holds the explanation of its entries there against that of the terminal.
+func TestPointsSigns(t *testing.T) {
+	text := "| entry | meaning |\n| --- | --- |\n"
+	for _, sign := range exploration.Signs() {
+		text += fmt.Sprintf("| %s | %s |\n", code(sign[0]), sign[1])
+	}
+	holdPart(t, "../../docs/tables/breaking-points.md", fromSigns, text)
+}
+
 // TestPointsSummary holds the short form of them in docs/tables/one-fault.md: for each lock, what one fault is enough for, and what it withstands.
 func TestPointsSummary(t *testing.T) {
 	var b strings.Builder

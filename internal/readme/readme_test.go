@@ -24,6 +24,7 @@ const (
 	fromMatrix      = "scenarios/expected.txt"
 	fromRuns        = "runs in the model"
 	fromPoints      = "internal/sim/points/breaking.txt"
+	fromSigns       = "internal/report/exploration/points.go"
 	fromSources     = "scenarios/sources.go"
 	fromChecker     = "checker/verdict.go"
 	fromCatalogue   = "faults/catalogue.go"

@@ -150,23 +150,32 @@ func pointLegend(rows [][]string, width int) string {
 			}
 		}
 	}
-	signs := [][2]string{
-		{"1D", "one such fault alone makes two holders, as the first thing to go wrong"},
-		{"1G 2D", "one leaves a ghost, two make two holders; 1G - no two holders within the bounds"},
-		{"-", "it holds: up to two of them break nothing, within the bounds"},
-		{">1", "one breaks nothing; the search for two was not complete"},
-		{"?1/25", "the search was not complete: nothing with fewer than one, nor with one in the first 25 steps"},
-		{"-(2x1)", "that is known of two clients once, and not of more"},
-		{"'", "it takes two rounds"},
-	}
-	if slices.Contains(rows[0], "slow-clock") {
-		signs = append(signs, [2]string{"clocks", "slow and fast clock: one drifts, and a pause or a long hold strikes; only what these do not do alone"},
-			[2]string{"again", "release again: after a lost reply or a late request; only what these do not do alone"})
-	}
-	for _, sign := range signs {
-		for i, line := range format.Fit(sign[1], max(20, width-9)) {
-			fmt.Fprintf(&b, "  %-6s %s\n", [...]string{sign[0], ""}[min(i, 1)], line)
+	paragraph := func(words string) { b.WriteString("\n" + strings.Join(format.Fit(words, width), "\n") + "\n") }
+	paragraph("An entry says how few faults of its column break the lock, and what goes wrong first.")
+	for _, sign := range Signs() {
+		for i, line := range format.Fit(sign[1], max(20, width-11)) {
+			fmt.Fprintf(&b, "  %-8s %s\n", [...]string{sign[0], ""}[min(i, 1)], line)
 		}
 	}
+	paragraph("No fault: what goes wrong without any, which other columns leave out. Mixture: two kinds of faults that make two holders only together.")
+	if slices.Contains(rows[0], "slow-clock") {
+		paragraph("Slow and fast clock: a client's clocks drift, and a pause or a long hold strikes. Release again: after a lost reply or a late request, " +
+			"a client releases again. These columns show only what that fault does not do alone.")
+	}
 	return b.String()
+}
+
+// Signs explain the entries of the table, each by an example.
+func Signs() [][2]string {
+	return [][2]string{
+		{"1D", "one fault is enough, and D (two holders) is the first to go wrong"},
+		{"1G 2D", "one fault leaves a ghost lock (G); two faults make two holders"},
+		{"1G -", "one fault leaves a ghost lock; up to two do not make two holders within the bounds"},
+		{"-", "up to two faults break nothing within the bounds"},
+		{">1", "one fault breaks nothing; the search with two was not complete"},
+		{"?1/25", "one fault breaks nothing in the first 25 steps; the search came no further"},
+		{"-(2x1)", "known only for two clients that acquire once each; (3x1): for three"},
+		{"1D'", "as 1D, but only where clients acquire twice"},
+		{"n/a", "the lock's service has no such fault"},
+	}
 }

@@ -32,10 +32,10 @@ func TestPointLetters(t *testing.T) {
 
 func TestPointsGolden(t *testing.T) {
 	rows := [][]string{
-		{"lock", "no fault", "pause", "crash", "lost-reply", "mixture"},
-		{"setpx-del", "-", "1 double-holder", "-", "1 ghost-lock; -", "-"},
+		{"lock", "no fault", "pause", "crash", "lost-reply", "slow-clock", "mixture"},
+		{"setpx-del", "-", "1 double-holder", "-", "1 ghost-lock; -", "- in 2x1", "-"},
 		{"strange", "n/a: it touches a real clock"},
-		{"redlock", "-", ">1", "?", "2 ghost-lock; ?", "pause + crash"},
+		{"redlock", "-", ">1", "?", "2 ghost-lock; ?", "2 double-holder in 2x2", "pause + crash"},
 	}
 	var b bytes.Buffer
 	require.NoError(t, Points(&b, rows, 0))

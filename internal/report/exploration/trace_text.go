@@ -124,7 +124,7 @@ func KeyText(t *trace.Trace, s history.State) string {
 	case !s.Exists():
 		return "-"
 	case s.TTL == 0:
-		return readable(t, s.Value) + ", no end"
+		return readable(t, s.Value) + ", no expiry"
 	}
 	return readable(t, s.Value) + ", " + spanText(s.TTL)
 }

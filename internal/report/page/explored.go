@@ -13,6 +13,8 @@ type Explored struct {
 	Titles map[string]string
 	// Entries are what the table of breaking points has for a lock under some faults, as letters and in words, by lock and faults; nil: there is no table.
 	Entries map[[2]string][]string
+	// Signs explain the letters, each by an example.
+	Signs [][2]string
 	// Events are the counterexamples of cells as histories, by lock, faults and round.
 	Events map[string][]history.Event
 	// Why says of a cell without a counterexample why there is none.

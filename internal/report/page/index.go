@@ -29,6 +29,7 @@ type pageIndex struct {
 	// Explored: the cells are the explorer's. Entries are those of the table of breaking points, [letters, words] by scenario/lock, as numbers.
 	Explored bool                `json:"explored,omitempty"`
 	Entries  map[string][]string `json:"entries,omitempty"`
+	Signs    [][2]string         `json:"signs,omitempty"` // of that table, each with its meaning
 	// Sides are two runs: each cell has its rounds from them, the old one and the new one. Entries then say what became of it.
 	Sides []string `json:"sides,omitempty"`
 
@@ -81,6 +82,9 @@ func pageClasses() []string {
 
 func newPageIndex(m outcome.Matrix, beside Beside, sources *pageSources) *pageIndex {
 	x := &pageIndex{sources: sources, Explored: beside.Explored != nil, Sides: beside.sides}
+	if beside.Explored != nil {
+		x.Signs = beside.Explored.Signs
+	}
 	for _, d := range checker.Definitions() {
 		x.Anomalies = append(x.Anomalies, pageAnomaly{Name: d.Name, Letter: outcome.Letter(d.Name), Meaning: d.Meaning})
 	}

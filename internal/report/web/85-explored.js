@@ -14,15 +14,5 @@ function sideOf(item) {
 
 // entryLegend explains the signs of the table.
 function entryLegend(matrix) {
-  if (!matrix.explored || !matrix.entries) return [];
-  const signs = [
-    ['1D', 'one such fault alone makes two holders, as the first thing to go wrong'],
-    ['1G 2D', 'one leaves a ghost, two make two holders; 1G -: no two holders within the bounds'],
-    ['-', 'it holds: up to two of them break nothing, within the bounds'],
-    ['>1', 'one breaks nothing; the search for two was not complete'],
-    ['?1/25', 'the search was not complete: nothing with fewer than one, nor with one in the first 25 steps'],
-    ['-(2x1)', 'that is known of two clients once, and not of more'],
-    ['\'', 'it takes two rounds'],
-  ];
-  return signs.map(([sign, text]) => el('li', {}, el('b', {}, sign), ': ' + text));
+  return (matrix.signs || []).map(([sign, text]) => el('li', {}, el('b', {}, sign), ': ' + text));
 }
