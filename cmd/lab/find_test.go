@@ -12,6 +12,7 @@ import (
 
 	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/cmd/lab/internal/naming"
+	"github.com/locklab/locklab/internal/find"
 	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/scenarios"
 )
@@ -100,7 +101,7 @@ func foundScreen(t *testing.T, words string) string {
 
 // TestCommandsOfHits: whatever lab find prints as a command is one that lab run takes, for every scenario.
 func TestCommandsOfHits(t *testing.T) {
-	index, err := naming.Index()
+	index, err := find.Builtin()
 	require.NoError(t, err)
 	scripts, err := scenarios.Builtin()
 	require.NoError(t, err)

@@ -117,7 +117,7 @@ func read() (*Index, error) {
 	})
 	x := &Index{Table: table, texts: map[Kind]map[string]reasons.Text{}}
 	for _, kind := range []Kind{Anomaly, Fault, Promise, Source, ExitCode, Verdict, Workload, Capability} {
-		if x.texts[kind], _, err = reasons.ReadTexts(fileOf(kind)); err != nil {
+		if x.texts[kind], _, err = readTexts(kind); err != nil {
 			return nil, err
 		}
 	}
@@ -210,7 +210,7 @@ func (x *Index) list() (all []Name, err error) {
 		add(Source, r.ID, r.Describe())
 	}
 	for _, kind := range []Kind{ExitCode, Verdict} {
-		texts, names, err := reasons.ReadTexts(fileOf(kind))
+		texts, names, err := readTexts(kind)
 		if err != nil {
 			return nil, err
 		}
@@ -242,7 +242,7 @@ func (x *Index) refer(e *Entry) {
 	}
 	switch e.Kind {
 	case Lock:
-		e.More = append(e.More, Fact{"card", "lab show " + baseOf(e.Name.Name)})
+		e.More = append(e.More, Fact{"card", "lab show " + reasons.BaseOf(e.Name.Name)})
 	case Scenario:
 		e.More = append(e.More, Fact{"script", "lab show " + e.Name.Name})
 	default:
@@ -264,32 +264,8 @@ func (x *Index) refer(e *Entry) {
 	if len(ids) > 0 {
 		e.More = append(e.More, Fact{"sources", strings.Join(ids, ", ")})
 	}
-	if page := pageOf(e.Kind); page != "" {
-		e.More = append(e.More, Fact{"page", page})
-	}
-}
-
-// pageOf is the page of the documentation about a kind.
-func pageOf(kind Kind) string {
-	switch kind {
-	case Anomaly:
-		return "docs/tables/anomalies.md"
-	case Lock:
-		return "docs/tables/locks.md"
-	case Source:
-		return "docs/tables/sources.md"
-	case Promise:
-		return "docs/tables/protocol.md"
-	case Fault, Capability:
-		return "docs/tables/faults.md"
-	case ExitCode:
-		return "docs/ci.md"
-	case Workload:
-		return "docs/workloads.md"
-	case Scenario, Verdict:
-		return "docs/concepts.md"
-	}
-	return "docs/tables/scripts.md"
+	_, page := filesOf(e.Kind)
+	e.More = append(e.More, Fact{"page", page})
 }
 
 // plain is an entry whose cell stands in its text.
@@ -298,12 +274,6 @@ func (x *Index) plain(e *Entry) reasons.Group {
 	e.Why = paragraphs(t.Paragraph(1))
 	x.show(e, nil, t)
 	return reasons.Group{}
-}
-
-// baseOf is a lock without the names of its bugs.
-func baseOf(lock string) string {
-	base, _, _ := strings.Cut(lock, "/")
-	return base
 }
 
 // paragraphs are those that are not empty.
@@ -342,32 +312,42 @@ func commandOf(c *reasons.Cell, hints map[string]string) string {
 	return command + " -v"
 }
 
-// fileOf is where the texts about names of a kind are; empty: all about them is computed.
-func fileOf(kind Kind) string {
+// filesOf are where the texts about names of a kind are (empty: all about them is computed), and the page of the documentation about it.
+func filesOf(kind Kind) (texts, page string) {
 	switch kind {
 	case Anomaly:
-		return "anomalies"
+		return "anomalies", "docs/tables/anomalies.md"
 	case Fault:
-		return "faults"
+		return "faults", "docs/tables/faults.md"
+	case Lock:
+		return "", "docs/tables/locks.md"
+	case Scenario:
+		return "", "docs/concepts.md"
 	case Promise:
-		return "promises"
+		return "promises", "docs/tables/protocol.md"
 	case Source:
-		return "sources"
+		return "sources", "docs/tables/sources.md"
 	case ExitCode:
-		return "exit-codes"
+		return "exit-codes", "docs/ci.md"
 	case Verdict:
-		return "verdicts"
+		return "verdicts", "docs/concepts.md"
 	case Workload:
-		return "workloads"
+		return "workloads", "docs/workloads.md"
 	case Capability:
-		return "capabilities"
+		return "capabilities", "docs/tables/faults.md"
 	}
-	return ""
+	return "", "docs/tables/scripts.md"
+}
+
+// readTexts reads the texts about names of a kind.
+func readTexts(kind Kind) (map[string]reasons.Text, []string, error) {
+	file, _ := filesOf(kind)
+	return reasons.ReadTexts(file)
 }
 
 // ExitCodes are the exit codes of the command, each with its meaning. That the texts can be read, a test says.
 func ExitCodes() (codes [][2]string) {
-	all, names, _ := reasons.ReadTexts(fileOf(ExitCode))
+	all, names, _ := readTexts(ExitCode)
 	for _, name := range names {
 		codes = append(codes, [2]string{name, all[name].Line()})
 	}

@@ -60,8 +60,9 @@ func TestEachNameIsExplained(t *testing.T) {
 	for _, e := range x.entries {
 		n := e.Name
 		assert.NotEmpty(t, strings.TrimSpace(n.What), "%s %s", n.Kind, n.Name)
-		if fileOf(n.Kind) != "" && n.Kind != Source || x.texts[n.Kind][n.Name].Lines != nil {
-			assert.NotEmpty(t, e.Why, "texts/%s.txt says nothing of %s", fileOf(n.Kind), n.Name)
+		file, _ := filesOf(n.Kind)
+		if file != "" && n.Kind != Source || x.texts[n.Kind][n.Name].Lines != nil {
+			assert.NotEmpty(t, e.Why, "texts/%s.txt says nothing of %s", file, n.Name)
 			if texts[n.Kind] == nil {
 				texts[n.Kind] = map[string]bool{}
 			}
@@ -83,11 +84,12 @@ func TestEachNameIsExplained(t *testing.T) {
 		}
 	}
 	for kind, all := range x.texts {
+		file, _ := filesOf(kind)
 		for name, text := range all {
-			assert.True(t, texts[kind][name], "texts/%s.txt is about %s, which does not exist", fileOf(kind), name)
+			assert.True(t, texts[kind][name], "texts/%s.txt is about %s, which does not exist", file, name)
 			if named := text.Hints["cell"]; named != "" {
 				lock, scenario, _ := cutLast(named)
-				assert.NotNil(t, x.At(lock, scenario), "texts/%s.txt, %s: the matrix has no cell %s", fileOf(kind), name, named)
+				assert.NotNil(t, x.At(lock, scenario), "texts/%s.txt, %s: the matrix has no cell %s", file, name, named)
 			}
 			for hint := range text.Hints {
 				assert.Contains(t, []string{"cell", "shows", "with", "expect", "limit", "also"}, hint, name)

@@ -35,16 +35,37 @@ func (x *Index) fault(e *Entry) reasons.Group {
 	if f.Flag != "" {
 		e.Facts = append(e.Facts, Fact{"in a search", "lab explore LOCK --" + f.Flag + " 1"})
 	}
-	injected := map[*scenarios.Script]bool{}
+	return x.showOf(e, t, x.inScripts(func(script *scenarios.Script) bool {
+		return slices.ContainsFunc(find.Faults(script), func(other faults.Fault) bool { return other.Kind == f.Kind })
+	}))
+}
+
+// inScripts says of a cell what is so of its script. Each script is looked at once.
+func (x *Index) inScripts(is func(*scenarios.Script) bool) func(*reasons.Cell) bool {
+	list := map[*scenarios.Script]bool{}
 	for _, script := range x.Scripts {
-		injected[script] = slices.ContainsFunc(find.Faults(script), func(other faults.Fault) bool { return other.Kind == f.Kind })
+		list[script] = is(script)
 	}
-	has := func(c *reasons.Cell) bool { return injected[c.Script] }
-	x.show(e, x.Clearest(has), t)
-	if g := x.Where(reasons.Broken, has); len(g.Scripts) > 0 {
+	return func(c *reasons.Cell) bool { return list[c.Script] }
+}
+
+// showOf has an entry show the clearest of some cells. Where locks break in them, that is what is to be stopped.
+func (x *Index) showOf(e *Entry, t reasons.Text, of func(*reasons.Cell) bool) reasons.Group {
+	x.show(e, x.Clearest(of), t)
+	if g := x.Where(reasons.Broken, of); len(g.Scripts) > 0 {
 		return g
 	}
 	return x.here(e)
+}
+
+// telling is the most telling of some cells: that of the first trouble in the list, or else the clearest.
+func (x *Index) telling(of func(*reasons.Cell) bool) *reasons.Cell {
+	for _, t := range find.Troubles() {
+		if c := x.At(t.Lock, t.Scenario); c != nil && of(c) {
+			return c
+		}
+	}
+	return x.Clearest(of)
 }
 
 func (x *Index) lock(e *Entry) reasons.Group {
@@ -52,21 +73,14 @@ func (x *Index) lock(e *Entry) reasons.Group {
 	own := func(c *reasons.Cell) bool { return c.Lock == e.Name.Name }
 	if x.Of(e.Name.Name) == nil { // a bug that is shown only together with others
 		own = func(c *reasons.Cell) bool {
-			return baseOf(c.Lock) == baseOf(e.Name.Name) && slices.Contains(bugsOf(c.Lock), bugsOf(e.Name.Name)[0])
+			return reasons.BaseOf(c.Lock) == reasons.BaseOf(e.Name.Name) && slices.Contains(bugsOf(c.Lock), bugsOf(e.Name.Name)[0])
 		}
 	}
 	e.Facts = append(e.Facts, Fact{"promises", strings.Join(impls.PromiseWordsOf(spec.Promises), ", ")})
-	c := x.Clearest(own)
-	for _, t := range find.Troubles() { // the most telling one is the first of the list
-		if told := x.At(t.Lock, t.Scenario); told != nil && own(told) {
-			c = told
-			break
-		}
-	}
 	if spec.Bug != "" && spec.Bug != e.What {
 		e.Why = append(e.Why, "Its bug: "+sentence(spec.Bug))
 	}
-	x.show(e, c, reasons.Text{})
+	x.show(e, x.telling(own), reasons.Text{})
 	if e.Cell != nil {
 		e.Why = append(e.Why, paragraphs(aboutOf(e.Cell.of.Script))...)
 	}
@@ -80,15 +94,7 @@ func bugsOf(lock string) []string {
 }
 
 func (x *Index) scenario(e *Entry) reasons.Group {
-	own := func(c *reasons.Cell) bool { return c.Script.Name == e.Name.Name }
-	c := x.Clearest(own)
-	for _, t := range find.Troubles() {
-		if told := x.At(t.Lock, t.Scenario); told != nil && own(told) {
-			c = told
-			break
-		}
-	}
-	x.show(e, c, reasons.Text{})
+	x.show(e, x.telling(func(c *reasons.Cell) bool { return c.Script.Name == e.Name.Name }), reasons.Text{})
 	script, _ := scenarios.Find(x.Scripts, e.Name.Name)
 	e.Why = paragraphs(aboutOf(script))
 	var injected []string
@@ -188,12 +194,7 @@ func (x *Index) workload(e *Entry) reasons.Group {
 	work := history.Workload(e.Name.Name)
 	t := x.texts[Workload][e.Name.Name]
 	e.Why = paragraphs(t.Paragraph(0))
-	does := func(c *reasons.Cell) bool { return c.Script.Workload == work }
-	x.show(e, x.Clearest(does), t)
-	if g := x.Where(reasons.Broken, does); len(g.Scripts) > 0 {
-		return g
-	}
-	return x.here(e)
+	return x.showOf(e, t, func(c *reasons.Cell) bool { return c.Script.Workload == work })
 }
 
 // capabilities are those that faults need.
@@ -218,11 +219,9 @@ func (x *Index) capability(e *Entry) reasons.Group {
 		}
 	}
 	e.Facts = append(e.Facts, Fact{"faults", few(by, namesInFact)})
-	needed := map[*scenarios.Script]bool{}
-	for _, script := range x.Scripts {
-		needed[script] = slices.ContainsFunc(find.Faults(script), func(f faults.Fault) bool { return slices.Contains(by, string(f.Kind)) })
-	}
-	x.show(e, x.Clearest(func(c *reasons.Cell) bool { return needed[c.Script] }), t)
+	x.show(e, x.Clearest(x.inScripts(func(script *scenarios.Script) bool {
+		return slices.ContainsFunc(find.Faults(script), func(f faults.Fault) bool { return slices.Contains(by, string(f.Kind)) })
+	})), t)
 	return reasons.Group{}
 }
 
@@ -239,11 +238,7 @@ func (x *Index) aboutWord(form, word string) (what, rest string) {
 func (x *Index) word(e *Entry) reasons.Group {
 	_, rest := x.aboutWord(string(e.Kind), e.Name.Name)
 	e.Why = paragraphs(rest)
-	used := map[*scenarios.Script]bool{}
-	for _, script := range x.Scripts {
-		used[script] = slices.Contains(x.uses()[script][string(e.Kind)], e.Name.Name)
-	}
-	x.show(e, x.Clearest(func(c *reasons.Cell) bool { return used[c.Script] }), reasons.Text{})
+	x.show(e, x.Clearest(func(c *reasons.Cell) bool { return slices.Contains(x.uses()[c.Script][string(e.Kind)], e.Name.Name) }), reasons.Text{})
 	if e.Cell != nil {
 		if line := lineWith(e.Cell.of.Script, string(e.Kind), e.Name.Name); line != "" {
 			e.Facts = append(e.Facts, Fact{"for example", line})

@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/impls"
@@ -93,8 +94,20 @@ const wholeName = 10.0
 // asSynonym is how much a synonym counts beside the word itself.
 const asSynonym = 0.6
 
-// New indexes the scripts.
-func New(scripts []*scenarios.Script, matrix *scenarios.Matrix) *Index {
+// Builtin is the index of the scenarios that come with the lab. It is made once: that is most of the work.
+var Builtin = sync.OnceValues(func() (*Index, error) {
+	scripts, err := scenarios.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	matrix, err := scenarios.BuiltinExpected()
+	if err != nil {
+		return nil, err
+	}
+	return newIndex(scripts, matrix), nil
+})
+
+func newIndex(scripts []*scenarios.Script, matrix *scenarios.Matrix) *Index {
 	x := &Index{matrix: matrix, words: readSynonyms(), aliases: readAliases()}
 	for _, script := range scripts {
 		e := x.entry(script)

@@ -2,7 +2,6 @@ package find
 
 import (
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +14,7 @@ import (
 
 func builtin(t *testing.T) (*Index, []*scenarios.Script, *scenarios.Matrix) {
 	t.Helper()
-	x, err := indexed()
+	x, err := Builtin()
 	require.NoError(t, err)
 	var scripts []*scenarios.Script
 	for _, e := range x.entries {
@@ -23,18 +22,6 @@ func builtin(t *testing.T) (*Index, []*scenarios.Script, *scenarios.Matrix) {
 	}
 	return x, scripts, x.matrix
 }
-
-var indexed = sync.OnceValues(func() (*Index, error) {
-	scripts, err := scenarios.Builtin()
-	if err != nil {
-		return nil, err
-	}
-	matrix, err := scenarios.BuiltinExpected()
-	if err != nil {
-		return nil, err
-	}
-	return New(scripts, matrix), nil
-})
 
 // first are the scenarios of the first n hits.
 func (x *Index) first(n int, said string) []string {

@@ -91,26 +91,18 @@ func (s Setting) open(ctx context.Context, dir string, sends ...string) (World, 
 	default:
 		return nil, fmt.Errorf("unknown world %q; there are %s and %s", s.World, Live, Sim)
 	}
-	guard, err := self(asGuard)
-	if err != nil {
-		return nil, err
+	config := live.Config{
+		Dir: dir, Server: cmp.Or(s.Server, live.Embedded), Credentials: s.Credentials, Restart: s.Restart, Sends: sends,
+		Toxiproxy: s.Toxiproxy, Listen: s.Listen, Advertise: s.Advertise,
+		CellTimeout: timeout, NoStateProbes: s.NoStateProbes, Wait: s.Wait, Alone: s.Alone, AnyCommand: s.AnyCommand,
 	}
-	worker, err := self(asWorker)
-	if err != nil {
-		return nil, err
+	for as, argv := range map[string]*[]string{asGuard: &config.Guard, asWorker: &config.Worker, asHost: &config.Host, asOutside: &config.Outside} {
+		var err error
+		if *argv, err = self(as); err != nil {
+			return nil, err
+		}
 	}
-	host, err := self(asHost)
-	if err != nil {
-		return nil, err
-	}
-	outside, err := self(asOutside)
-	if err != nil {
-		return nil, err
-	}
-	w, err := live.Open(ctx, live.Config{
-		Dir: dir, Guard: guard, Worker: worker, Host: host, Server: cmp.Or(s.Server, live.Embedded), Credentials: s.Credentials, Restart: s.Restart, Outside: outside, Sends: sends, Toxiproxy: s.Toxiproxy, Listen: s.Listen,
-		Advertise: s.Advertise, CellTimeout: timeout, NoStateProbes: s.NoStateProbes, Wait: s.Wait, Alone: s.Alone, AnyCommand: s.AnyCommand,
-	})
+	w, err := live.Open(ctx, config)
 	if err != nil {
 		return nil, err // w is a nil pointer, and as a World would not be nil
 	}

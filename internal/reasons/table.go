@@ -53,7 +53,7 @@ func NewTable(scripts []*scenarios.Script, from Source) *Table {
 	for _, script := range x.Scripts {
 		base := measure(script)
 		locks := slices.Clone(from.Locks(script.Name))
-		slices.SortStableFunc(locks, func(a, b string) int { return rank[baseOf(a)] - rank[baseOf(b)] })
+		slices.SortStableFunc(locks, func(a, b string) int { return rank[BaseOf(a)] - rank[BaseOf(b)] })
 		for _, lock := range locks {
 			spec, known := specs[lock]
 			if !known {
@@ -69,7 +69,7 @@ func NewTable(scripts []*scenarios.Script, from Source) *Table {
 			key := [2]string{lock, script.Name}
 			verdict := from.Verdict(script.Name, lock)
 			c := &Cell{Script: script, Lock: lock, Spec: spec, Verdict: verdict, Shows: verdict.Names(), told: from.Told != nil && from.Told(script.Name, lock), traits: traits[lock]}
-			c.length = base + c.measure(rank[baseOf(lock)])
+			c.length = base + c.measure(rank[BaseOf(lock)])
 			x.Cells, x.named[key] = append(x.Cells, c), c
 		}
 	}
@@ -103,7 +103,7 @@ func (c *Cell) measure(rank int) int {
 	if c.told {
 		length -= told
 	}
-	if baseOf(c.Lock) != c.Lock || c.Spec.Needs == impls.OneZooKeeper {
+	if BaseOf(c.Lock) != c.Lock || c.Spec.Needs == impls.OneZooKeeper {
 		length += apart
 	}
 	if c.Spec.Needs == impls.NoServer {
@@ -278,8 +278,8 @@ func subset(names, of []checker.Name) bool {
 	return !slices.ContainsFunc(names, func(name checker.Name) bool { return !slices.Contains(of, name) })
 }
 
-// baseOf is a lock without the names of its bugs.
-func baseOf(lock string) string {
+// BaseOf is a lock without the names of its bugs.
+func BaseOf(lock string) string {
 	base, _, _ := strings.Cut(lock, "/")
 	return base
 }

@@ -92,20 +92,13 @@ func clearest(all []checker.Anomaly) checker.Anomaly {
 
 // around keeps what shows an anomaly and, of what its clients did and suffered, what lies between, and just before and after.
 func (t *Chart) around(a checker.Anomaly, limit int) []bool {
-	keep := make([]bool, len(t.Events))
-	room := limit
-	mark := func(i int) {
-		if i >= 0 && i < len(keep) && !keep[i] && room > 0 {
-			keep[i] = true
-			room--
-		}
-	}
-	shown := slices.DeleteFunc(slices.Clone(a.Events), func(i int) bool { return i < 0 || i >= len(keep) }) // a run's file may say anything
+	kept := selection{make([]bool, len(t.Events)), limit}
+	shown := slices.DeleteFunc(slices.Clone(a.Events), func(i int) bool { return i < 0 || i >= len(t.Events) }) // a run's file may say anything
 	for _, event := range shown {
-		mark(event)
+		kept.add(event)
 	}
 	if len(shown) == 0 {
-		return keep
+		return kept.events
 	}
 	concerns := func(i int) bool {
 		if t.Events[i].Kind == history.KindCommand {
@@ -116,20 +109,20 @@ func (t *Chart) around(a checker.Anomaly, limit int) []bool {
 	first, last := shown[0], shown[len(shown)-1]
 	for i := last; i >= first; i-- {
 		if concerns(i) {
-			mark(i)
+			kept.add(i)
 		}
 	}
 	for i, left := last+1, stormAfter; i < len(t.Events) && left > 0; i++ {
 		if concerns(i) {
-			mark(i)
+			kept.add(i)
 			left--
 		}
 	}
 	for i, left := first-1, stormBefore; i >= 0 && left > 0; i-- {
 		if concerns(i) {
-			mark(i)
+			kept.add(i)
 			left--
 		}
 	}
-	return keep
+	return kept.events
 }

@@ -54,29 +54,36 @@ func (t *Chart) rows(keep []bool) []row {
 // keep chooses what to show of a history: everything if it has at most limit events, else what surrounds the anomalies, and then
 // the beginning.
 func (t *Chart) keep(anomalies []checker.Anomaly, limit int) []bool {
-	keep := make([]bool, len(t.Events))
-	room := limit
-	mark := func(i int) {
-		if i >= 0 && i < len(keep) && !keep[i] && room > 0 {
-			keep[i] = true
-			room--
-		}
-	}
+	kept := selection{make([]bool, len(t.Events)), limit}
 	if len(t.Events) > limit {
 		for _, distance := range []int{0, aroundAnomaly} {
 			for _, a := range anomalies {
 				for _, event := range a.Events {
 					for i := event - distance; i <= event+distance; i++ {
-						mark(i)
+						kept.add(i)
 					}
 				}
 			}
 		}
 	}
-	for i := 0; i < len(keep) && room > 0; i++ {
-		mark(i)
+	for i := 0; i < len(t.Events) && kept.room > 0; i++ {
+		kept.add(i)
 	}
-	return keep
+	return kept.events
+}
+
+// selection is which events are shown, and for how many more there is room.
+type selection struct {
+	events []bool
+	room   int
+}
+
+// add adds an event, if there is such and room for it.
+func (s *selection) add(i int) {
+	if i >= 0 && i < len(s.events) && !s.events[i] && s.room > 0 {
+		s.events[i] = true
+		s.room--
+	}
 }
 
 // visible are the spans that touch a row; the others lie within a gap.

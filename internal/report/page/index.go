@@ -10,6 +10,7 @@ import (
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
+	"github.com/locklab/locklab/internal/reasons"
 	"github.com/locklab/locklab/internal/record"
 	"github.com/locklab/locklab/internal/report/format"
 	"github.com/locklab/locklab/internal/report/outcome"
@@ -159,9 +160,8 @@ func cardOf(name string, apart bool) pageLock {
 	if !known {
 		return l
 	}
-	base, _, _ := strings.Cut(name, "/")
 	l.Idea, l.Bug, l.Source, l.Server = spec.Idea, spec.Bug, spec.Source, string(spec.Needs)
-	l.Place = slices.IndexFunc(impls.Every(), func(s impls.Spec) bool { return s.Name == base })
+	l.Place = slices.IndexFunc(impls.Every(), func(s impls.Spec) bool { return s.Name == reasons.BaseOf(name) })
 	return l
 }
 

@@ -55,14 +55,18 @@ func budgetText(c search.Config) string {
 	case maps.Equal(c.Budget, search.Any(c.Lock, c.MostFaults)):
 		return fmt.Sprintf("up to %d, of any kind", c.MostFaults)
 	}
-	sum := 0
-	for _, n := range c.Budget {
-		sum += n
-	}
-	if sum <= c.MostFaults {
+	if total(c.Budget) <= c.MostFaults {
 		return c.Budget.String()
 	}
 	return fmt.Sprintf("up to %d, of these: %s", c.MostFaults, c.Budget)
+}
+
+// total is how many faults a budget allows together.
+func total(b search.Budget) (sum int) {
+	for _, n := range b {
+		sum += n
+	}
+	return sum
 }
 
 // exploreOptions say how an exploration is shown.
@@ -191,11 +195,7 @@ func searched(p search.Progress) string {
 // smaller says how to bound a search that takes too long, or that a limit has stopped: by a limit, or by less to search.
 func smaller(c search.Config, limit string) string {
 	ways := []string{limit}
-	sum := 0
-	for _, n := range c.Budget {
-		sum += n
-	}
-	if most := min(sum, c.MostFaults); most > 1 {
+	if most := min(total(c.Budget), c.MostFaults); most > 1 {
 		ways = append(ways, fmt.Sprintf("--max-faults %d", most-1))
 	}
 	if len(c.Budget) > 1 {

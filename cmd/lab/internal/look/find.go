@@ -55,7 +55,7 @@ func completeFind(cmd *cobra.Command, args []string, word string) ([]cobra.Compl
 }
 
 func findScenarios(w io.Writer, width int, words string, asJSON bool) error {
-	index, err := naming.Index()
+	index, err := find.Builtin()
 	if err != nil {
 		return err
 	}

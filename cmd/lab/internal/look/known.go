@@ -100,7 +100,10 @@ func knownScenarios(scripts []*scenarios.Script) ([]knownScenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	index := find.New(scripts, matrix)
+	index, err := find.Builtin()
+	if err != nil {
+		return nil, err
+	}
 	var all []knownScenario
 	for _, script := range scripts {
 		s := knownScenario{

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/internal/explain"
@@ -15,26 +14,13 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// Index finds scenarios by words. It is made once: that is most of the work.
-var Index = sync.OnceValues(func() (*find.Index, error) {
-	builtin, err := scenarios.Builtin()
-	if err != nil {
-		return nil, err
-	}
-	matrix, err := scenarios.BuiltinExpected()
-	if err != nil {
-		return nil, err
-	}
-	return find.New(builtin, matrix), nil
-})
-
 // UnknownScenario is the error for a name that no scenario has. A name that was misspelt is corrected; else its words are looked for, as lab find does.
 func UnknownScenario(kind, name string, names []string, help string) error {
 	near := spelling.Nearest(name, names)
 	if _, isScenario := scenarios.Source(near); near != "" && !(isScenario && isPart(name, near)) {
 		return cli.UnknownName(kind, name, names, help)
 	}
-	index, err := Index()
+	index, err := find.Builtin()
 	if err != nil {
 		return err
 	}
@@ -74,7 +60,7 @@ func UnknownRun(name string, err error) error {
 	if near := spelling.Nearest(name, names); near != "" && !isPart(name, near) {
 		return cli.Usagef("no run and no name %q; did you mean %q?", name, near)
 	}
-	index, failed := Index()
+	index, failed := find.Builtin()
 	if failed != nil {
 		return failed
 	}
@@ -90,7 +76,7 @@ func UnknownCell(name string, known []string) error {
 	if near := spelling.Nearest(name, known); near != "" && !isPart(name, near) {
 		return cli.UnknownName("cell", name, known, "")
 	}
-	index, err := Index()
+	index, err := find.Builtin()
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,16 @@ func oneRun(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// runAndCell is for commands that take a run and one of its cells; more says what to do for several.
+func runAndCell(more string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 2 {
+			return cli.Usagef("%s takes one cell, not %d%s", cmd.Name(), len(args)-1, more)
+		}
+		return oneRun(cmd, args)
+	}
+}
+
 // Read reads the run that the user named.
 func Read(path string) (*record.Run, error) {
 	run, err := lab.ReadRun(path)

@@ -48,12 +48,7 @@ times, export takes the round that explain does; without a cell, all of them.`,
       --out trace.json
   lab export runs/latest setpx-lua/pause-past-lease --format edn
   lab export runs/latest --format porcupine --out pages`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 2 {
-				return cli.Usagef("export takes one cell, not %d; without a cell and with --out DIR it writes all", len(args)-1)
-			}
-			return oneRun(cmd, args)
-		},
+		Args:              runAndCell("; without a cell and with --out DIR it writes all"),
 		ValidArgsFunction: naming.CompleteCells,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.export(cmd, args) },
 	}

@@ -59,12 +59,7 @@ file names for you: all scripts are then played with it, on a server.`,
   lab shrink runs/latest setpx-getdel/storm --out race.lab
   lab run race.lab --lock setpx-getdel
   lab shrink runs/latest --client 'python3 mylock.py' --out race.lab`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 2 {
-				return cli.Usagef("shrink takes one cell, not %d", len(args)-1)
-			}
-			return oneRun(cmd, args)
-		},
+		Args:              runAndCell(""),
 		ValidArgsFunction: naming.CompleteCells,
 		RunE:              flags.run,
 	}
