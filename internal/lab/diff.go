@@ -2,7 +2,7 @@ package lab
 
 import (
 	"errors"
-	"os"
+	"io"
 
 	"github.com/locklab/locklab/internal/listing/golang"
 	"github.com/locklab/locklab/internal/record"
@@ -23,11 +23,8 @@ func WriteDiff(path string, cells []CellName, old, new *record.Run, diff page.Di
 	for _, name := range cells {
 		diff.Pairs = append(diff.Pairs, pairOf(old, new, name))
 	}
-	file, err := os.Create(path)
-	if err != nil {
-		return errors.Join(err, was.Close(), is.Close())
-	}
-	return errors.Join(page.DiffHTML(file, diff), file.Close(), was.Close(), is.Close())
+	err = writeFile(path, func(w io.Writer) error { return page.DiffHTML(w, diff) })
+	return errors.Join(err, was.Close(), is.Close())
 }
 
 // pairOf is a cell of two runs: of several rounds those that differ, if any do.

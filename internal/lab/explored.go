@@ -1,7 +1,7 @@
 package lab
 
 import (
-	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,11 +59,9 @@ func (x *explored) write(path string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(page.HTML(file, x.run, x.page, page.Beside{Sources: sources, Explored: x.page}), file.Close())
+	return writeFile(path, func(w io.Writer) error {
+		return page.HTML(w, x.run, x.page, page.Beside{Sources: sources, Explored: x.page})
+	})
 }
 
 // ExplorationPage is a directory for the page of an exploration. It is claimed before the search, so that none is made in vain.

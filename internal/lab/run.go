@@ -194,12 +194,17 @@ func sinks(told report.Sink, run *record.Run, page func(io.Writer, *record.Run) 
 // toFile renders the whole run into a file when it has ended.
 func toFile(path string, render func(io.Writer, *record.Run) error) report.Sink {
 	return report.AtEnd(func(run *record.Run) error {
-		file, err := os.Create(path)
-		if err != nil {
-			return err
-		}
-		return errors.Join(render(file, run), file.Close())
+		return writeFile(path, func(w io.Writer) error { return render(w, run) })
 	})
+}
+
+// writeFile writes a file anew.
+func writeFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
 }
 
 // newPage is the page of a run that is about to begin; nil: none is kept.

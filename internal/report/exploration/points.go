@@ -141,21 +141,13 @@ func pointLegend(rows [][]string, width int) string {
 	text := strings.Join(all, " ")
 	for _, d := range checker.Definitions() {
 		if strings.Contains(text, string(d.Name)) {
-			for i, line := range format.Fit(d.Meaning, max(20, width-24)) {
-				if i == 0 {
-					fmt.Fprintf(&b, "  %s  %-17s %s\n", outcome.Letter(d.Name), d.Name, line)
-				} else {
-					fmt.Fprintf(&b, "%s%s\n", format.Blanks(23), line)
-				}
-			}
+			b.WriteString(format.Hang(fmt.Sprintf("  %s  %-17s ", outcome.Letter(d.Name), d.Name), d.Meaning, width))
 		}
 	}
-	paragraph := func(words string) { b.WriteString("\n" + strings.Join(format.Fit(words, width), "\n") + "\n") }
+	paragraph := func(words string) { b.WriteString("\n" + format.Hang("", words, width)) }
 	paragraph("An entry says how few faults of its column break the lock, and what goes wrong first.")
 	for _, sign := range Signs() {
-		for i, line := range format.Fit(sign[1], max(20, width-11)) {
-			fmt.Fprintf(&b, "  %-8s %s\n", [...]string{sign[0], ""}[min(i, 1)], line)
-		}
+		b.WriteString(format.Hang(fmt.Sprintf("  %-8s ", sign[0]), sign[1], width))
 	}
 	paragraph("No fault: what goes wrong without any, which other columns leave out. Mixture: two kinds of faults that make two holders only together.")
 	if slices.Contains(rows[0], "slow-clock") {

@@ -95,17 +95,16 @@ func (s *sheet) table(t figures) {
 		if n > 0 {
 			s.line("")
 		}
-		for _, line := range brokenLines(t.Head, widths) {
-			if text := aligned(t, line, widths, columns); strings.TrimSpace(text) != "" {
-				s.line(s.paint.Dim("  " + text))
-			}
-		}
-		for _, row := range t.Rows {
-			for _, line := range brokenLines(row, widths) {
+		write := func(entries []string, paint func(string) string) {
+			for _, line := range brokenLines(entries, widths) {
 				if text := aligned(t, line, widths, columns); strings.TrimSpace(text) != "" {
-					s.line("  " + text)
+					s.line(paint("  " + text))
 				}
 			}
+		}
+		write(t.Head, s.paint.Dim)
+		for _, row := range t.Rows {
+			write(row, func(text string) string { return text })
 		}
 	}
 }

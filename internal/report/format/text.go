@@ -74,12 +74,18 @@ func Fit(s string, n int) []string {
 	return fill(words, n)
 }
 
-// FitSpaced is wrap, but leaves a text that fits as it is, with all its blanks.
+// FitSpaced is Fit, but leaves a text that fits as it is, with all its blanks.
 func FitSpaced(s string, n int) []string {
 	if utf8.RuneCountInString(s) <= n {
 		return []string{s}
 	}
 	return Fit(s, n)
+}
+
+// Hang is a text after a head, and what does not fit below its beginning.
+func Hang(head, text string, width int) string {
+	indent := utf8.RuneCountInString(head)
+	return head + strings.Join(FitSpaced(text, max(LeastBeside, width-indent)), "\n"+Blanks(indent)) + "\n"
 }
 
 func fill(words []string, n int) []string {

@@ -139,7 +139,7 @@ func (t *Screen) cell(b *strings.Builder, c record.Cell) {
 
 // hang writes a text after a head, and what does not fit below its beginning.
 func (t *Screen) hang(b *strings.Builder, head, text string) {
-	fmt.Fprintf(b, "%s%s\n", head, strings.Join(format.FitSpaced(text, max(format.LeastBeside, t.opts.Width-len(head))), "\n"+format.Blanks(len(head))))
+	b.WriteString(format.Hang(head, text, t.opts.Width))
 }
 
 // beside writes a text that begins in the column at, after a head, or below it where the room is too small for it. It returns the room that is left in the

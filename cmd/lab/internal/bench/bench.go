@@ -44,7 +44,7 @@ Ctrl-C shows and saves what is known by then.`,
 		Args: cli.NoSubcommand,
 		RunE: cli.ShowHelp,
 	}
-	cmd.AddCommand(newBenchMarket(), newBenchWaiting(), newBenchLocks(), newBenchUpdates())
+	cmd.AddCommand(newMarket(), newWaiting(), newLocks(), newUpdates())
 	return cmd
 }
 
@@ -111,7 +111,7 @@ func (f *benchFlags) measure(cmd *cobra.Command, plan lab.BenchPlan) error {
 		plan.Results = lab.Results{Dir: filepath.Join(option.DefaultRuns, lab.NewBenchID()), Most: f.keep}
 	}
 	meter := cli.Meter(cmd, f.quiet)
-	plan.Tell = func(p measure.Progress) { meter.Show(p.Took, benchProgress(p)) }
+	plan.Tell = func(p measure.Progress) { meter.Show(p.Took, progressLine(p)) }
 	record, err := lab.Bench(cmd.Context(), plan)
 	meter.Clear()
 	if record.Empty() {
@@ -131,7 +131,7 @@ func (f *benchFlags) measure(cmd *cobra.Command, plan lab.BenchPlan) error {
 	return cli.Exit(int(lab.OutcomeOfBench(record)))
 }
 
-func benchProgress(p measure.Progress) string {
+func progressLine(p measure.Progress) string {
 	return fmt.Sprintf("%d/%d %s; %v elapsed, about %v left", p.Step, p.Steps, p.What, p.Took.Round(time.Second), p.Left.Round(time.Second))
 }
 

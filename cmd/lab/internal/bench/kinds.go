@@ -28,7 +28,7 @@ const (
 	maxSeeds     = 10
 )
 
-func newBenchMarket() *cobra.Command {
+func newMarket() *cobra.Command {
 	flags, what, plan, lock := &benchFlags{}, cli.FlagSet(), &measure.MarketPlan{}, ""
 	what.DurationVar(&plan.For, "for", time.Second, "let each of the 12 crowds trade for `TIME` in each round")
 	what.IntVar(&plan.Rounds, "rounds", 5, "measure `N` rounds; medians and the range of the rounds are shown")
@@ -57,7 +57,7 @@ under every guard, so ratios compare what was measured within the same seconds.`
 	})
 }
 
-func newBenchWaiting() *cobra.Command {
+func newWaiting() *cobra.Command {
 	const sale, held = "sale", "held"
 	parts := []string{sale, held}
 	flags, what, plan, only := &benchFlags{}, cli.FlagSet(), &measure.WaitingPlan{}, ""
@@ -101,7 +101,7 @@ hold for a time in turn: what a wake-up costs against a poll.`,
 	return cmd
 }
 
-func newBenchLocks() *cobra.Command {
+func newLocks() *cobra.Command {
 	flags, what, plan, names := &benchFlags{}, cli.FlagSet(), &measure.LocksPlan{}, []string{}
 	what.StringSliceVar(&names, "lock", nil, "measure the locks `NAMES` (default: all)")
 	what.DurationVar(&plan.For, "for", 200*time.Millisecond, "use each lock for `TIME` alone, and once more together, in each round")
@@ -129,7 +129,7 @@ costs to ask whether the lock is still held.`,
 	})
 }
 
-func newBenchUpdates() *cobra.Command {
+func newUpdates() *cobra.Command {
 	flags, what, plan, names, seeds := &benchFlags{}, cli.FlagSet(), &measure.UpdatesPlan{}, []string{}, []int64{}
 	programs := bindPrograms(what)
 	what.StringSliceVar(&names, "lock", nil, "measure the locks `NAMES` (default: "+cli.Enumerate(bench.UpdatesLocks(), "and")+")")
