@@ -209,7 +209,7 @@ func (m *Moment) outcome() string {
 // knowNumbers notes the greatest number of a node that the client knows of.
 func (m *Moment) knowNumbers() {
 	if m.Kept != "" {
-		m.Top = zookeeper.TopNumber(m.Kept)
+		m.Top = max(zookeeper.TopNumber(m.Kept), topInteger(m.Kept))
 		return
 	}
 	if m.before != nil {
@@ -220,6 +220,17 @@ func (m *Moment) knowNumbers() {
 			m.Top = max(m.Top, zookeeper.TopNumber(strings.Join(words, " ")))
 		}
 	}
+}
+
+// topInteger is one more than the greatest integer that a lock declares: it may keep the number of a node without the node's name.
+func topInteger(kept string) (top int) {
+	for _, word := range strings.Split(kept, " ") {
+		digits := word[:len(word)-len(strings.TrimLeft(word, "0123456789"))]
+		if n, err := strconv.ParseUint(digits, 10, 31); err == nil {
+			top = max(top, int(n)+1)
+		}
+	}
+	return top
 }
 
 // listensOn says whether a client waits for the same as at a moment before, and has reported no more than for how long its lock is held.
