@@ -208,7 +208,7 @@ func (s *search) expand(at place, spending int) error {
 		}
 		s.await(to)
 	}
-	if spending == 0 && s.space.Ended(&at.state) {
+	if spending == 0 && (s.space.Ended(&at.state) || len(s.choices) == 0) { // without a choice, some client's try does not end
 		return s.judgeEnd(at)
 	}
 	return nil

@@ -163,6 +163,7 @@ second-try          1x1                        holds stuck-lock
 # A try that does not end shows nothing: no live client is refused by it.
 keeps-and-polls     1x1  crash                 doubts stuck-lock: still in a try
 keeps-and-spins     1x1  crash                 doubts stuck-lock: still in a try
+keeps-and-polls     2x1                        doubts stuck-lock: still in a try # the second client's try does not end either
 
 # What keeps others out without the lock's key accuses nobody, and clears nobody.
 gate                2x1                        holds stuck-lock

@@ -101,7 +101,7 @@ func without(path []world.Choice, places world.Operation) []world.Choice {
 func (s *search) shows(path []world.Choice, names []checker.Name, trial bool) bool {
 	at, suspects, may := s.follow(path)
 	switch {
-	case !may, trial && !s.space.Rests(&at):
+	case !may, trial && !s.space.Rests(&at) && len(s.space.Spending(nil, &at, 0)) > 0:
 		return false
 	case trial:
 		stuck, err := s.space.Stuck(&at)
