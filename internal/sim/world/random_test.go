@@ -47,17 +47,7 @@ func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 				spec, text := program.make(seed)
 				dice := rand.New(rand.NewPCG(seed, 5))
 				for path := range *randomPaths {
-					config := Config{
-						Lock: spec, Clients: 2 + path%2, Rounds: 2, Tries: 2, Servers: 1, Lease: 2 * time.Second, Skew: 10 * time.Second, Most: path % 3,
-						Budget: map[faults.Kind]int{
-							faults.Pause: 2, faults.LongHold: 2, faults.Crash: 2, faults.ReplyLost: 2, faults.LateRequest: 2, faults.Duplicate: 2,
-							faults.Restart: 2, faults.FailOver: 2,
-						},
-						Grid: time.Second / 2, Horizon: 5 * time.Second, ReleaseAgain: path%4 == 0,
-					}
-					verdict, suspects := wander(t, config, dice)
-					require.False(t, verdict.CheckerFault, "seed %d, path %d, %s: %s", seed, path, text, verdict.Reason)
-					requireSuspected(t, verdict, suspects, "seed %d, path %d, %s", seed, path, text)
+					verdict := agree(t, randomConfig(spec, path, faults.Duplicate, faults.Restart, faults.FailOver), dice, fmt.Sprintf("seed %d, path %d, %s", seed, path, text))
 					if slices.Contains(verdict.Names(), checker.Unreleasable) {
 						left++
 					}
@@ -69,14 +59,44 @@ func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 	}
 }
 
-// requireSuspected: all that the checker sees has looked wrong, but for what only a fresh client shows, and what this search does not look for.
-func requireSuspected(t *testing.T, verdict checker.Verdict, suspects suspicion.Set, path string, words ...any) {
+// So they do on random paths of the locks on a ZooKeeper.
+func TestTheCheckersJudgesAgreeOnSessions(t *testing.T) {
+	t.Parallel()
+	for _, spec := range impls.OnZooKeeper() {
+		t.Run(spec.Name, func(t *testing.T) {
+			t.Parallel()
+			dice := rand.New(rand.NewPCG(1, 5))
+			for path := range needs.Count(t, "random paths", 20, 400) {
+				agree(t, randomConfig(spec, path, faults.Partition), dice, fmt.Sprint("path ", path))
+			}
+		})
+	}
+}
+
+func randomConfig(spec impls.Spec, path int, kinds ...faults.Kind) Config {
+	config := Config{
+		Lock: spec, Clients: 2 + path%2, Rounds: 2, Tries: 2, Servers: 1, Lease: 2 * time.Second, Skew: 10 * time.Second, Most: path % 3,
+		Budget: map[faults.Kind]int{faults.Pause: 2, faults.LongHold: 2, faults.Crash: 2, faults.ReplyLost: 2, faults.LateRequest: 2},
+		Grid:   time.Second / 2, Horizon: 5 * time.Second, ReleaseAgain: path%4 == 0,
+	}
+	for _, kind := range kinds {
+		config.Budget[kind] = 2
+	}
+	return config
+}
+
+// agree says what the checker sees on a random path. All of it has looked wrong, but for what only a fresh client shows, and what this search does not
+// look for.
+func agree(t *testing.T, config Config, dice *rand.Rand, path string) checker.Verdict {
 	t.Helper()
+	verdict, suspects := wander(t, config, dice)
+	require.False(t, verdict.CheckerFault, "%s: %s", path, verdict.Reason)
 	for _, name := range verdict.Names() {
 		if name != checker.StuckLock && name != checker.DeadGrant {
-			require.Contains(t, suspects.Names(), name, "%s: %v", fmt.Sprintf(path, words...), verdict.Anomalies)
+			require.Contains(t, suspects.Names(), name, "%s: %v", path, verdict.Anomalies)
 		}
 	}
+	return verdict
 }
 
 // wander makes choices by chance, and says what the checker and the search see in the history.
