@@ -14,11 +14,12 @@ type reads struct {
 	monitor bool  // and what it sees of other clients
 	turn    bool  // of the monitor
 	clock   bool
+	numbers bool // of nodes, of which other clients know
 }
 
 // with is what either has read.
 func (a reads) with(b reads) reads {
-	return reads{a.servers | b.servers, a.monitor || b.monitor, a.turn || b.turn, a.clock || b.clock}
+	return reads{a.servers | b.servers, a.monitor || b.monitor, a.turn || b.turn, a.clock || b.clock, a.numbers || b.numbers}
 }
 
 // inputs are all that a step of a client depends on: what it is, the client, and what it reads. Numbers of what it reads are one more; 0: it
@@ -26,7 +27,7 @@ func (a reads) with(b reads) reads {
 type inputs struct {
 	choice                       Choice
 	client, server, monitor, now int32
-	number                       int32  // that a node gets; 0: it does not matter
+	number                       int32  // one more than the greatest that other clients know
 	turn                         int8   // counted from over
 	seen                         uint16 // of other clients, by the monitor
 }
@@ -54,7 +55,7 @@ func (s *Space) Make(r *State, o Choice) (State, suspicion.Set, error) {
 	if o.kind == strikes {
 		next.struck = s.struckOf(s.player.budget.spend(s.parts.struck(r).struck, o))
 	}
-	first := inputs{choice: o, client: r.clients[o.client], number: s.numberFor(r, o)}
+	first := inputs{choice: o, client: r.clients[o.client]}
 	key := first
 	e, known := s.parts.effects[key]
 	reads := e.reads
@@ -125,10 +126,14 @@ func (s *Space) reading(key inputs, r *State, reads reads) inputs {
 	}
 	if reads.monitor {
 		key.monitor = 1 + r.monitor
-		for k := range s.Clients {
-			if k != int(key.choice.client) {
-				key.seen |= uint16(s.parts.client(r, k).seen) << (3 * k)
-			}
+	}
+	for k := range s.Clients {
+		p := s.parts.client(r, k)
+		if reads.monitor && k != int(key.choice.client) {
+			key.seen |= uint16(p.seen) << (3 * k)
+		}
+		if reads.numbers && k != int(key.choice.client) {
+			key.number = max(key.number, int32(p.top))
 		}
 	}
 	return key

@@ -29,7 +29,7 @@ func (p *player) serveNodes(w *world, i int, q message, unheard bool) []service.
 	}
 	m := asKeeper(w.change(q.server).model)
 	was, _ := m.head()
-	if q.isNumbered() {
+	if words[0] == "CREATE" && words[len(words)-1] == zookeeper.Sequential {
 		m.keeper.Number(path.Dir(words[1]), int64(w.nextNumber()))
 	}
 	reply := m.Do(sessionConn(i), words...)
@@ -125,17 +125,12 @@ func (p *player) lapse(w *world, d int, spared func(int) bool) {
 	p.handOver(w, nobody, was)
 }
 
-// isNumbered says whether a request makes a node with a number.
-func (m *message) isNumbered() bool {
-	words := m.commands[0]
-	return words[0] == "CREATE" && words[len(words)-1] == zookeeper.Sequential
-}
-
 // nextNumber is the smallest that is greater than all that a node, a client or a message has, or a fence was made of. So numbers that nobody
 // knows any more are given again, and states are one that differ by how many nodes there have been. To a lock that only compares numbers it is
 // all the same.
 func (w *world) nextNumber() int {
-	next := max(zookeeper.TopNumber(string(w.at(0).model.AppendState(nil))), int(w.known.fence))
+	next := max(zookeeper.TopNumber(string(w.at(0).model.AppendState(nil))), int(w.monitor().fence))
+	w.reads.numbers = true
 	for i := range w.clients {
 		next = max(next, w.clients[i].top())
 	}

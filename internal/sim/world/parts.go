@@ -5,7 +5,6 @@ import (
 
 	"github.com/locklab/locklab/internal/sim/past"
 	"github.com/locklab/locklab/internal/sim/suspicion"
-	"github.com/locklab/locklab/internal/sim/zookeeper"
 )
 
 // What a state has room for.
@@ -47,7 +46,6 @@ type serverPart struct {
 	quarters []int // of a lease, before something ends, if the lock asks for how long that is
 	occupied bool  // something that time or its end may change
 	left     []int // of a ZooKeeper: how long each client's session lasts
-	top      int   // and one more than the greatest number of its nodes
 }
 
 // struckPart are the faults so far.
@@ -214,7 +212,6 @@ func (s *Space) serverOf(v server) int32 {
 		for i := range s.Clients {
 			p.left = append(p.left, m.left(i))
 		}
-		p.top = zookeeper.TopNumber(string(s.scratch.text))
 	}
 	s.parts.bytes += 2*len(s.scratch.text) + int(unsafe.Sizeof(p))
 	return s.parts.servers.add(string(s.scratch.text), p)
@@ -284,26 +281,4 @@ func (s *Space) pass(r *State, o Choice) (State, suspicion.Set) {
 type passing struct {
 	number, time int32
 	how          uint8 // whether it is a client that is paused, or in a long hold
-}
-
-// numberFor is the number of the node that a choice makes; 0: it makes none that is numbered.
-func (s *Space) numberFor(r *State, o Choice) int32 {
-	if !s.player.sessions || o.kind != serves && o.kind != arrives {
-		return 0
-	}
-	c := &s.parts.client(r, int(o.client)).c
-	var m message
-	if o.kind == serves {
-		m = c.message(int(o.task))
-	} else {
-		m = c.travel[o.task]
-	}
-	if !m.isNumbered() {
-		return 0
-	}
-	next := max(s.parts.server(r, 0).top, int(s.parts.monitor(r).fence))
-	for i := range s.Clients {
-		next = max(next, s.parts.client(r, i).top)
-	}
-	return int32(next) + 1
 }
