@@ -57,7 +57,7 @@ func (p *player) serveNodes(w *world, i int, q message, unheard bool) []service.
 	if q.names(lockNode) {
 		w.monitor().commanded(w, i, q, change)
 	}
-	w.deliver(i, m.events(p.Clients+1))
+	w.deliver(i)
 	p.handOver(w, i, change.After)
 	return replies
 }
@@ -121,7 +121,7 @@ func (p *player) lapse(w *world, d int, spared func(int) bool) {
 			w.monitor().commanded(w, i, message{ended: true}, change)
 		}
 	}
-	w.deliver(nobody, m.events(p.Clients+1))
+	w.deliver(nobody)
 	p.handOver(w, nobody, was)
 }
 

@@ -117,21 +117,22 @@ func (p *player) listen(w *world, i int, before *past.Moment) {
 	slices.Sort(s.unheard)
 }
 
-// deliver brings events to clients. i is the one whose step has caused them.
-func (w *world) deliver(i int, events []watchEvent) {
-	for _, e := range events {
-		w.others = w.others || e.client != i
-		if e.client >= len(w.clients) || w.clients[e.client].phase == crashed {
-			continue
+// deliver brings what the ZooKeeper has told clients unasked to them: watched nodes have changed. by is the client whose step has caused it.
+func (w *world) deliver(by int) {
+	model := w.at(0).model
+	for i := range w.clients {
+		c := &w.clients[i]
+		list := &c.session.come
+		if c.session.cut {
+			list = &c.session.unheard
 		}
-		s, at := &w.clients[e.client].session, w.clients[e.client].at
-		list := &s.come
-		if s.cut {
-			list = &s.unheard
-		}
-		for k := range at.Waits {
-			if wait := &at.Waits[k]; wait.Kind == process.Message && past.Watched(wait) == e.path && !slices.Contains(*list, wait.Task) {
-				*list = append(*list, wait.Task)
+		for e, more := model.Receive(sessionConn(i)); more; e, more = model.Receive(sessionConn(i)) {
+			w.others = w.others || e.Channel != "" && i != by
+			for k := range c.at.Waits {
+				wait := &c.at.Waits[k]
+				if wait.Kind == process.Message && past.Watched(wait) == e.Channel && c.phase != crashed && !slices.Contains(*list, wait.Task) {
+					*list = append(*list, wait.Task)
+				}
 			}
 		}
 		slices.Sort(*list)

@@ -94,21 +94,3 @@ func (m keeperModel) nodes(client int) []string {
 	slices.SortFunc(names, zookeeper.ByNumber)
 	return names
 }
-
-// watchEvent is what a client's library is told unasked: a watched node has changed.
-type watchEvent struct {
-	client int
-	path   string
-}
-
-// events takes what the server has told clients.
-func (m keeperModel) events(clients int) (list []watchEvent) {
-	for i := range clients {
-		for e, more := m.Receive(sessionConn(i)); more; e, more = m.Receive(sessionConn(i)) {
-			if e.Channel != "" {
-				list = append(list, watchEvent{i, e.Channel})
-			}
-		}
-	}
-	return list
-}
