@@ -40,9 +40,8 @@ type recorder struct {
 	now    time.Duration
 	ids    map[operationOf]int64 // operations of clients, as the history numbers them
 	open   []int64               // of each client: the operation under way; 0: none
-	ops    []history.Op
-	kept   []string // of each client: what its lock had declared when that was called
-	trial  int      // the client whose acquire is one with many tries; negative: none
+	kept   []string              // of each client: what its lock had declared when that was called
+	trial  int                   // the client whose acquire is one with many tries; negative: none
 }
 
 // operationOf is an operation of a client, by its number.
@@ -159,7 +158,7 @@ func (r *recorder) lockAt(m model) history.State {
 
 // opens records a client that opens the lock.
 func (r *recorder) opens(i int) {
-	r.open, r.ops, r.kept = append(r.open, 0), append(r.ops, history.OpNone), append(r.kept, "")
+	r.open, r.kept = append(r.open, 0), append(r.kept, "")
 	card := r.player.Lock.Card
 	d := &history.Detail{Lease: r.player.Lease, Contract: card.Declares(), Unseen: history.UnseenIf(card.Needs == impls.NoServer, history.Local), Session: r.player.sessions}
 	if r.player.Servers > 1 {
@@ -294,7 +293,7 @@ func (r *recorder) called(w *world, i int, op history.Op) {
 		r.ids[operationOf{i, c.ops}] = r.open[i] // one acquire with many tries
 		return
 	}
-	r.open[i], r.ops[i], r.kept[i] = int64(len(r.ids)+1), op, c.at.Kept
+	r.open[i], r.kept[i] = int64(len(r.ids)+1), c.at.Kept
 	r.ids[operationOf{i, c.ops}] = r.open[i]
 	e := history.Event{Kind: history.KindCall, Client: trace.ClientName(i), Lock: r.player.service.key, Op: op, ID: r.open[i]}
 	switch {
@@ -334,7 +333,7 @@ func (r *recorder) closes(i int, op history.Op, a history.Answer) {
 	e.Detail = &history.Detail{Read: a.Read, Wrote: a.Wrote, GaveUp: a.Outcome == history.Unknown && (op == history.OpAcquire || op == history.OpRelease && a.Error == ""), Error: a.Error}
 	r.event(e)
 	r.note(trace.Step{Kind: trace.Return, Client: i, Op: op, ID: r.open[i], Answer: a})
-	r.open[i], r.ops[i] = 0, history.OpNone
+	r.open[i] = 0
 }
 
 func (r *recorder) notice(i int, n process.Notice) {
