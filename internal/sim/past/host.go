@@ -18,13 +18,10 @@ var Epoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 type host struct {
 	client, tokens int
 	shown          Reading
-	read, sites    bool           // a clock was read; see Config.Sites
+	read           bool           // a clock was read
 	asked          bool           // the session was asked for
 	watches        map[int]string // the nodes that are watched, by the numbers of the watches
 }
-
-// NotesSites says whether each wait says which lines of the lock's code wait.
-func (h *host) NotesSites() bool { return h.sites }
 
 func (h *host) Now() time.Time {
 	h.read = true

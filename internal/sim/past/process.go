@@ -98,9 +98,12 @@ func (l *Moments) note(m *Moment, live *life) error {
 
 // begin makes a new process, whose clock shows that.
 func (v *life) begin(l *Moments, client int, clock time.Duration) {
-	v.clock, v.host = clock, &host{client: client, shown: Reading{Clock: clock}, sites: l.Sites, watches: map[int]string{}}
+	v.clock, v.host = clock, &host{client: client, shown: Reading{Clock: clock}, watches: map[int]string{}}
 	v.process = process.New(v.host)
 	v.process.SendSources()
+	if l.Sites {
+		v.process.NoteSites()
+	}
 	if l.Runs > watchedRuns {
 		v.process.Rehearse()
 	}

@@ -16,7 +16,6 @@ type env struct {
 	servers []impls.Server
 	session impls.Session // nil: the lock servers are no ZooKeeper
 	scope   *scope        // ends when the lock is shut
-	resends bool
 
 	// acquiring: what the lock has to tell waits for the answer to its acquire, or a hold could end before it began.
 	acquiring bool

@@ -40,7 +40,6 @@ type Process struct {
 	host    Host
 	shared  map[string]any
 	handles map[string]*env
-	order   []*env
 	tasks   []*task // by number; nil: it has ended
 	ready   []*task
 	running *task // that is using the Env right now
@@ -55,6 +54,7 @@ type Process struct {
 	failed  error
 	closed  bool
 	sources bool // see SendSources
+	sites   bool // see NoteSites
 	unseen  bool // see Rehearse
 	Noted
 }
@@ -78,19 +78,21 @@ func New(host Host) *Process {
 // SendSources has scripts sent by their source from the start, as if every server had met them before.
 func (p *Process) SendSources() { p.sources = true }
 
+// NoteSites has each wait say which lines of the lock's code wait.
+func (p *Process) NoteSites() { p.sites = true }
+
 // Rehearse has the lock's code not be watched for goroutines of its own, which takes time: other processes have been watched while they did the like.
 func (p *Process) Rehearse() { p.unseen = true }
 
 // Open makes a lock, under a name that it goes by in this process. It has so many servers.
 func (p *Process) Open(handle string, spec impls.Spec, opts impls.Options, servers int) {
-	e := &env{process: p, handle: handle, resends: spec.Resends, scope: p.firstScope()}
+	e := &env{process: p, handle: handle, scope: p.newScope(context.Background())}
 	for i := range servers {
 		e.servers = append(e.servers, server{process: p, handle: handle, index: i, resends: spec.Resends})
 	}
 	e.session = p.sessionOf(handle, spec)
 	e.lock = p.made(spec, e, opts)
 	p.handles[handle] = e
-	p.order = append(p.order, e)
 }
 
 // made is the lock that New makes; nil, and an error of the process, if it makes none.
@@ -211,7 +213,7 @@ func (p *Process) Close() {
 	for _, t := range p.tasks {
 		if t != nil {
 			p.running = t
-			t.coroutine.step()
+			t.resume()
 		}
 	}
 	p.tasks, p.ready, p.running = nil, nil, nil

@@ -27,9 +27,6 @@ type scope struct {
 
 type scopeKey struct{}
 
-// firstScope is the context of a lock, around all others.
-func (p *Process) firstScope() *scope { return p.newScope(context.Background()) }
-
 func (p *Process) newScope(parent context.Context) *scope {
 	s := &scope{parent: parent, process: p, number: len(p.scopes) + 1, step: p.steps.Load(), done: make(chan struct{})}
 	p.scopes = append(p.scopes, s)

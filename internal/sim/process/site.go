@@ -10,9 +10,6 @@ import (
 	"github.com/locklab/locklab/impls"
 )
 
-// Sited is a Host that may have each wait say which lines of the lock's code wait.
-type Sited interface{ NotesSites() bool }
-
 // modelCode is how the names of the model's own functions begin, which stand between a lock and its wait.
 var modelCode = path.Dir(reflect.TypeFor[Process]().PkgPath())
 

@@ -2,6 +2,7 @@ package process
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -35,12 +36,12 @@ func (d *declaration) of(b []byte) (state []byte, all bool) {
 			p.fail("%w: %v", ErrPanic, r)
 		}
 	}()
-	for _, e := range p.order {
-		lock, declares := e.lock.(impls.Stateful)
+	for _, handle := range slices.Sorted(maps.Keys(p.handles)) {
+		lock, declares := p.Lock(handle).(impls.Stateful)
 		if !declares {
 			return nil, false
 		}
-		b = d.append(fmt.Appendf(b, "%q", e.handle), reflect.ValueOf(lock.State()))
+		b = d.append(fmt.Appendf(b, "%q", handle), reflect.ValueOf(lock.State()))
 	}
 	return b, true
 }

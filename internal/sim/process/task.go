@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"iter"
 	"runtime"
 	"sync"
 	"time"
@@ -45,7 +46,7 @@ type Wait struct {
 	Begun bool
 	// Seq tells one wait of a process from another.
 	Seq int
-	// Sites are the lines of the lock's code that wait, as "file.go:12", the innermost first; none unless the host is Sited.
+	// Sites are the lines of the lock's code that wait, as "file.go:12", the innermost first; none without NoteSites.
 	Sites []string
 }
 
@@ -74,17 +75,17 @@ type Notice struct {
 
 // task is one coroutine.
 type task struct {
-	process   *Process
-	number    int
-	coroutine *coroutine
-	wait      Wait
-	input     Input
-	blocked   *scope // the nearest context of the wait that can end; nil: none can
-	scope     *scope // of an operation
-	ended     bool
-	joiners   []*task
-	timer     int // of its last wait
-	undead    int // how often it has asked for something since its process was closed
+	number  int
+	resume  func() (struct{}, bool) // runs it until it waits, and says whether it goes on
+	yield   func(struct{}) bool     // has it wait
+	wait    Wait
+	input   Input
+	blocked *scope // the nearest context of the wait that can end; nil: none can
+	scope   *scope // of an operation
+	ended   bool
+	joiners []*task
+	timer   int // of its last wait
+	undead  int // how often it has asked for something since its process was closed
 }
 
 // mostUndead is how often a task may ask for something after its process was closed. One that unwinds does so once for each defer.
@@ -97,7 +98,7 @@ func (p *Process) leaveEndless() {
 	}
 	t := p.running
 	if t.undead++; t.undead > mostUndead {
-		t.coroutine.yield(struct{}{})
+		t.yield(struct{}{})
 	}
 }
 
@@ -126,8 +127,10 @@ const (
 
 // spawn makes a task that will run when the process settles. It takes the lowest number that is free, and not below the least.
 func (p *Process) spawn(least int, run func()) *task {
-	t := &task{process: p, number: least}
-	t.coroutine = newCoroutine(func() {
+	t := &task{number: least}
+	t.resume, _ = iter.Pull(func(yield func(struct{}) bool) {
+		roots.Do(func() { roots.ofTasks = root() })
+		t.yield = yield
 		defer func() {
 			if r := recover(); r != nil {
 				if _, ours := r.(stopped); !ours {
@@ -161,13 +164,12 @@ func (p *Process) settle() {
 			continue
 		}
 		p.running = t
-		t.ended = t.coroutine.step()
+		_, goesOn := t.resume()
 		p.running = nil
-		if !t.ended {
-			continue
+		if t.ended = !goesOn; t.ended {
+			p.tasks[t.number] = nil
+			p.ready = append(p.ready, t.joiners...)
 		}
-		p.tasks[t.number] = nil
-		p.ready = append(p.ready, t.joiners...)
 	}
 }
 
@@ -189,11 +191,11 @@ func (p *Process) block(within *scope, w Wait) (Input, error) {
 	p.limit(t, within.timed(), &w)
 	p.waits++
 	w.Task, w.Seq = t.number, p.waits
-	if h, asks := p.host.(Sited); asks && h.NotesSites() {
+	if p.sites {
 		w.Sites = sites()
 	}
 	t.wait, t.input, t.blocked = w, Input{}, within
-	if !t.coroutine.yield(struct{}{}) || p.closed {
+	if !t.yield(struct{}{}) || p.closed {
 		panic(stopped{})
 	}
 	t.blocked = nil
