@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -90,10 +91,7 @@ func hincrby(s *Server, c *conn, args []string) service.Reply {
 }
 
 func sortedKeys[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
+	names := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m)) // slices.Sorted makes room for each name by itself
 	slices.Sort(names)
 	return names
 }

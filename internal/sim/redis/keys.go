@@ -282,33 +282,26 @@ func (c expiryCondition) allows(old, expires time.Duration) bool {
 	return true
 }
 
-// move gives a key another name, with its expiry. A key of that name is gone.
-func (s *Server) move(from, to string) {
-	e := s.find(from)
-	delete(s.keys, from)
-	s.keys[to] = e
-	s.touch(from)
-	s.touch(to)
-}
-
-func noSuchKey() service.Reply { return failure("ERR no such key") }
-
+// rename gives a key another name, with its expiry. A key of that name is gone.
 func rename(s *Server, _ *conn, args []string) service.Reply {
-	if s.find(args[1]) == nil {
-		return noSuchKey()
+	e := s.find(args[1])
+	if e == nil {
+		return failure("ERR no such key")
 	}
-	s.move(args[1], args[2])
+	delete(s.keys, args[1])
+	s.keys[args[2]] = e
+	s.touch(args[1])
+	s.touch(args[2])
 	return status("OK")
 }
 
-func renamenx(s *Server, _ *conn, args []string) service.Reply {
-	switch {
-	case s.find(args[1]) == nil:
-		return noSuchKey()
-	case s.find(args[2]) != nil:
+func renamenx(s *Server, c *conn, args []string) service.Reply {
+	if s.find(args[1]) != nil && s.find(args[2]) != nil {
 		return integer(0)
 	}
-	s.move(args[1], args[2])
+	if reply := rename(s, c, args); reply.Kind == service.Error {
+		return reply
+	}
 	return integer(1)
 }
 

@@ -14,7 +14,7 @@ import (
 func scriptCommands() map[string]command {
 	return map[string]command{
 		"EVAL":    {arity: -3, outside: true, run: eval},
-		"EVALSHA": {arity: -3, outside: true, run: evalsha},
+		"EVALSHA": {arity: -3, outside: true, run: eval},
 		"SCRIPT":  {arity: -2, outside: true, run: script},
 	}
 }
@@ -46,13 +46,9 @@ func shaOf(source string) string {
 func script(s *Server, _ *conn, args []string) service.Reply {
 	switch how := strings.ToUpper(args[1]); {
 	case how == "LOAD" && len(args) == 3:
-		if strings.HasPrefix(args[2], "#!") {
-			s.meet("#! in a script")
-		}
-		if _, err := s.library.compiled.of(args[2]); err != nil {
+		if _, err := s.load(args[2]); err != nil {
 			return cannotCompile(err)
 		}
-		s.scripts[shaOf(args[2])] = args[2]
 		return bulk(shaOf(args[2]))
 	case how == "FLUSH" && len(args) == 2:
 		s.scripts = map[string]string{}
@@ -77,38 +73,20 @@ func firstLine(text string) string {
 	return line
 }
 
-func eval(s *Server, c *conn, args []string) service.Reply {
-	if wrong := badKeyCount(args); wrong.Kind == service.Error {
-		return wrong
-	}
-	if strings.HasPrefix(args[1], "#!") {
+// load compiles a script, and keeps it for EVALSHA.
+func (s *Server) load(source string) (*lua.FunctionProto, error) {
+	if strings.HasPrefix(source, "#!") {
 		s.meet("#! in a script")
 	}
-	proto, err := s.library.compiled.of(args[1])
-	if err != nil {
-		return cannotCompile(err)
-	}
-	s.scripts[shaOf(args[1])] = args[1]
-	return s.call(c, proto, args)
-}
-
-func evalsha(s *Server, c *conn, args []string) service.Reply {
-	if wrong := badKeyCount(args); wrong.Kind == service.Error {
-		return wrong
-	}
-	source, known := s.scripts[strings.ToLower(args[1])]
-	if !known {
-		return failure("NOSCRIPT No matching script. Please use EVAL.")
-	}
 	proto, err := s.library.compiled.of(source)
-	if err != nil {
-		return cannotCompile(err)
+	if err == nil {
+		s.scripts[shaOf(source)] = source
 	}
-	return s.call(c, proto, args)
+	return proto, err
 }
 
-// badKeyCount complains about EVAL script numkeys key … arg …, if numkeys is wrong.
-func badKeyCount(args []string) service.Reply {
+// eval is EVAL script numkeys key … arg …, and EVALSHA with the hash of a script that is kept.
+func eval(s *Server, c *conn, args []string) service.Reply {
 	keys, ok := parseInt(args[2])
 	switch {
 	case !ok:
@@ -118,12 +96,17 @@ func badKeyCount(args []string) service.Reply {
 	case keys > int64(len(args)-3):
 		return failure("ERR Number of keys can't be greater than number of args")
 	}
-	return service.Reply{}
-}
-
-// call runs a script with the keys and arguments of EVAL.
-func (s *Server) call(c *conn, proto *lua.FunctionProto, args []string) service.Reply {
-	keys, _ := parseInt(args[2])
+	source, known := args[1], true
+	if strings.EqualFold(args[0], "EVALSHA") {
+		source, known = s.scripts[strings.ToLower(args[1])]
+	}
+	if !known {
+		return failure("NOSCRIPT No matching script. Please use EVAL.")
+	}
+	proto, err := s.load(source)
+	if err != nil {
+		return cannotCompile(err)
+	}
 	return s.library.interpreter().run(s, c, proto, args[3:3+keys], args[3+keys:])
 }
 

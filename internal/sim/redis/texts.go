@@ -35,9 +35,8 @@ func getex(s *Server, c *conn, args []string) service.Reply {
 	switch e := s.find(args[1]); {
 	case wrong.Kind == service.Error:
 		return wrong
-	case persists && e.expires != never:
-		e.expires = never
-		s.changed(args[1])
+	case persists:
+		persist(s, c, args)
 	case options.expiry:
 		e.expires = s.now + options.lasts
 		s.changed(args[1])
