@@ -21,8 +21,8 @@ func Differences(lines, reviewed []Line) []string {
 		}
 		got, want, agrees := l.entries(Columns()), reviewed[i].entries(Columns()), l.agreements(reviewed[i])
 		for k := range got {
-			if got[k] != want[k] && !agrees[k] {
-				out = append(out, fmt.Sprintf("%s, %s: %s; the reviewed table has %s", l.Lock, got[k].head, got[k].text, want[k].text))
+			if got[k].Text != want[k].Text && !agrees[k] {
+				out = append(out, fmt.Sprintf("%s, %s: %s; the reviewed table has %s", l.Lock, got[k].Head, got[k].Text, want[k].Text))
 			}
 		}
 	}

@@ -66,9 +66,9 @@ func (e *Entry) add(b Break) {
 // EntryOf is the entry of a lock in a column of a table; without text: there is none.
 func EntryOf(lines []Line, lock, head string) Entry {
 	for _, l := range lines {
-		if l.Lock == lock {
-			if i := slices.IndexFunc(l.Entries(), func(e Entry) bool { return e.Head == head }); i >= 0 {
-				return l.Entries()[i]
+		for _, e := range l.Entries() {
+			if l.Lock == lock && e.Head == head {
+				return e
 			}
 		}
 	}

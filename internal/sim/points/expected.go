@@ -47,9 +47,6 @@ func wanted(c search.Config, names []checker.Name) bool {
 	return len(c.Only) == 0 || slices.ContainsFunc(names, func(n checker.Name) bool { return slices.Contains(c.Only, n) })
 }
 
-// onlyTwoHolders says whether nothing else is looked for.
-func onlyTwoHolders(c search.Config) bool { return slices.Equal(c.Only, twoHolders()) }
-
 // allowed is how many faults of a kind a search may spend.
 func allowed(c search.Config, kind faults.Kind) int { return min(c.Budget[kind], c.MostFaults) }
 
@@ -93,7 +90,7 @@ func (l Line) holds(c search.Config) bool {
 			continue
 		}
 		kinds++
-		if !l.Cells[Column(kind)].holds(allowed(c, kind), onlyTwoHolders(c)) {
+		if !l.Cells[Column(kind)].holds(allowed(c, kind), slices.Equal(c.Only, twoHolders())) {
 			return false
 		}
 	}

@@ -113,20 +113,17 @@ func (l Line) mixtureText() string {
 	return l.MixtureBound.String()
 }
 
-// entry is one entry of a line, with its head.
-type entry struct{ head, text string }
-
 // entries are those of a line that can be explored: without a fault, of each column, with a mixture.
-func (l Line) entries(columns []Column) []entry {
-	list := []entry{{"no fault", l.noneText()}}
+func (l Line) entries(columns []Column) []Entry {
+	list := []Entry{{Head: "no fault", Text: l.noneText()}}
 	for _, column := range columns {
 		text := NotSearched
 		if cell, there := l.Cells[column]; there {
 			text = cell.String()
 		}
-		list = append(list, entry{string(column), text})
+		list = append(list, Entry{Head: string(column), Text: text})
 	}
-	return append(list, entry{"mixture", l.mixtureText()})
+	return append(list, Entry{Head: "mixture", Text: l.mixtureText()})
 }
 
 // Rows are the lines as rows of words, with their heads: what a renderer needs to know. A column that no line has is left out.
@@ -139,7 +136,7 @@ func Rows(lines []Line) [][]string {
 	})
 	heads := []string{"lock"}
 	for _, e := range (Line{}).entries(columns) {
-		heads = append(heads, e.head)
+		heads = append(heads, e.Head)
 	}
 	rows := [][]string{heads}
 	for _, l := range lines {
@@ -148,7 +145,7 @@ func Rows(lines []Line) [][]string {
 			row = append(row, "n/a: "+l.Why)
 		} else {
 			for _, e := range l.entries(columns) {
-				row = append(row, e.text)
+				row = append(row, e.Text)
 			}
 		}
 		rows = append(rows, row)

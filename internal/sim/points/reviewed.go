@@ -53,13 +53,9 @@ func WriteLines(w io.Writer, lines []Line) error {
 			say("n/a", l.Why)
 			continue
 		}
-		say("none", l.noneText())
-		for _, column := range Columns() {
-			if cell, there := l.Cells[column]; there {
-				say(string(column), cell.String())
-			}
+		for _, e := range l.Entries() {
+			say(e.Head, e.Text)
 		}
-		say("mixture", l.mixtureText())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

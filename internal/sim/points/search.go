@@ -44,26 +44,21 @@ func (p Search) Find(ctx context.Context) ([]Line, error) {
 	lines, errs := make([]Line, len(p.Locks)), make([]error, len(p.Locks))
 	var group sync.WaitGroup
 	var reporting sync.Mutex
-	next := make(chan int)
-	for range max(p.Parallel, 1) {
+	running := make(chan struct{}, max(p.Parallel, 1))
+	for i := range slices.Backward(p.Locks) { // those that take longest come last in the list, so they are begun first
+		running <- struct{}{}
 		group.Go(func() {
-			for i := range next {
-				if errs[i] = ctx.Err(); errs[i] != nil {
-					continue
-				}
-				if lines[i], errs[i] = p.line(ctx, p.Locks[i]); errs[i] == nil && p.Done != nil {
-					reporting.Lock()
-					p.Done(lines[i])
-					reporting.Unlock()
-				}
+			defer func() { <-running }()
+			if errs[i] = ctx.Err(); errs[i] != nil {
+				return
+			}
+			if lines[i], errs[i] = p.line(ctx, p.Locks[i]); errs[i] == nil && p.Done != nil {
+				reporting.Lock()
+				defer reporting.Unlock()
+				p.Done(lines[i])
 			}
 		})
 	}
-	// The locks that take longest come last in the list, so they are begun first.
-	for i := range slices.Backward(p.Locks) {
-		next <- i
-	}
-	close(next)
 	group.Wait()
 	return lines, errors.Join(errs...)
 }
