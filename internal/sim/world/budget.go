@@ -51,7 +51,7 @@ func (b *budget) may(k *struck, kind faults.Kind, more int) bool {
 // mayStrike are the kinds of faults one of which may strike, in bits.
 func (b *budget) mayStrike(k *struck) (may uint32) {
 	for at, kind := range b.kinds {
-		if k.all < b.most && int(k.kinds[at]) < b.of[kind] {
+		if b.may(k, kind, 1) {
 			may |= 1 << at
 		}
 	}

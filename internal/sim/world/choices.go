@@ -60,13 +60,13 @@ func (s *Space) Spending(list []Choice, r *State, n int) []Choice {
 			}
 		}
 	}
-	if k := &s.parts.struck(r).struck; n == 1 && slices.ContainsFunc(s.player.budget.servers, func(kind faults.Kind) bool { return s.player.budget.may(k, kind, 1) }) {
+	if n == 1 && len(s.player.budget.servers) > 0 {
 		var asked uint8
 		for i := range s.Clients {
 			asked |= s.parts.client(r, i).asks
 		}
 		for i := range s.Servers {
-			list = s.player.faultsAt(list, k, s.parts.server(r, i), i, asked>>i&1 != 0)
+			list = s.player.faultsAt(list, &s.parts.struck(r).struck, s.parts.server(r, i), i, asked>>i&1 != 0)
 		}
 	}
 	return s.ofTime(list, r, n)
@@ -74,10 +74,9 @@ func (s *Space) Spending(list []Choice, r *State, n int) []Choice {
 
 // ofPart are the choices of a client. They depend on nothing but it, the faults so far, and whether any time has passed.
 func (s *Space) ofPart(r *State, i int) []Choice {
-	p, k := s.parts.client(r, i), &s.parts.struck(r).struck
-	may := s.player.budget.mayStrike(k)
+	p, k := s.parts.client(r, i), s.parts.struck(r)
 	for n := range p.choices {
-		if p.choices[n].may == may {
+		if p.choices[n].may == k.may {
 			return p.choices[n].choices
 		}
 	}
@@ -85,8 +84,8 @@ func (s *Space) ofPart(r *State, i int) []Choice {
 	if p.c.mayReleaseAgain() {
 		list = append(list, Choice{kind: calls, client: uint8(i), again: true})
 	}
-	list = s.player.faultsOf(list, &p.c, i, *k)
-	p.choices = append(p.choices, offer{may, list})
+	list = s.player.faultsOf(list, &p.c, i, k.struck)
+	p.choices = append(p.choices, offer{k.may, list})
 	return list
 }
 
@@ -147,9 +146,6 @@ func (c *client) isBroken(task int) bool {
 	return wait.Conn != 0 && slices.Contains(c.broken, wait.Server) || slices.Contains(c.session.gone, task)
 }
 
-// clocksMatter says whether it can make a difference that a clock is wrong from the start.
-func (p *player) clocksMatter() bool { return p.past.Clocks != past.Unread || p.ClockRate != 0 }
-
 func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 	if c.phase == crashed || c.phase == finished || c.phase == tired {
 		return list
@@ -159,7 +155,7 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 			list = append(list, Choice{kind: strikes, client: uint8(i), task: uint8(task), fault: uint8(p.budget.place(kind))})
 		}
 	}
-	if p.clocksMatter() && !c.begun && !c.wrong() {
+	if (p.past.Clocks != past.Unread || p.ClockRate != 0) && !c.begun && !c.wrong() {
 		strike(faults.ClockAhead, 0)
 		strike(faults.ClockBehind, 0)
 	}

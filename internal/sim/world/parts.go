@@ -51,7 +51,8 @@ type serverPart struct {
 // struckPart are the faults so far.
 type struckPart struct {
 	struck
-	in *circumstances // nil: no step is private
+	may uint32         // the kinds one more of which may strike, in bits
+	in  *circumstances // nil: no step is private
 }
 
 // offer is what a client may do while some faults may still strike.
@@ -220,7 +221,7 @@ func (s *Space) serverOf(v server) int32 {
 func (s *Space) struckOf(k struck) int32 {
 	n, known := s.parts.strucks.numbers[k]
 	if !known {
-		n = s.parts.strucks.add(k, struckPart{k, s.player.circumstances(k)})
+		n = s.parts.strucks.add(k, struckPart{k, s.player.budget.mayStrike(&k), s.player.circumstances(k)})
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -71,10 +72,11 @@ func (s *Space) Same(r *State) (least State) {
 		if n > 0 && slices.Compare(called.clients[:], least.clients[:]) > 0 {
 			continue // the clients decide, unless two are called the same
 		}
+		server := func(n int32) print { return o.server(&s.parts.servers.list[n].server) }
 		for i := range s.Servers {
-			called.servers[i] = s.parts.symmetry.called(&o.servers, r.servers[i], func(n int32) print { return o.server(&s.parts.servers.list[n].server) })
+			called.servers[i] = s.parts.symmetry.called(&o.servers, r.servers[i], server)
 		}
-		called.resource = s.parts.symmetry.called(&o.servers, r.resource, func(n int32) print { return o.server(&s.parts.servers.list[n].server) })
+		called.resource = s.parts.symmetry.called(&o.servers, r.resource, server)
 		called.monitor = s.parts.symmetry.called(&o.monitors, r.monitor, func(n int32) print { return o.monitor(&s.parts.monitors.list[n]) })
 		if n == 0 || called.less(&least) {
 			least = called
@@ -84,13 +86,8 @@ func (s *Space) Same(r *State) (least State) {
 }
 
 func (r *State) less(other *State) bool {
-	if c := slices.Compare(r.clients[:], other.clients[:]); c != 0 {
-		return c < 0
-	}
-	if c := slices.Compare(r.servers[:], other.servers[:]); c != 0 {
-		return c < 0
-	}
-	return r.resource < other.resource || r.resource == other.resource && r.monitor < other.monitor
+	clients, servers := slices.Compare(r.clients[:], other.clients[:]), slices.Compare(r.servers[:], other.servers[:])
+	return cmp.Or(clients, servers, cmp.Compare(r.resource, other.resource), cmp.Compare(r.monitor, other.monitor)) < 0
 }
 
 // called is what a part is called under an order.
