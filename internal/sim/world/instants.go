@@ -75,15 +75,7 @@ func (u *upcoming) instants() []instant {
 	if coming {
 		u.readings(limit)
 	}
-	slices.SortFunc(s.scratch.times, func(a, b instant) int {
-		switch {
-		case a.at != b.at || a.clock == b.clock:
-			return a.at - b.at
-		case a.clock:
-			return 1
-		}
-		return -1
-	})
+	slices.SortStableFunc(s.scratch.times, func(a, b instant) int { return a.at - b.at }) // if something ends at a reading, that stays
 	list := slices.CompactFunc(s.scratch.times, func(a, b instant) bool { return a.at == b.at })
 	for len(list) > 0 && list[len(list)-1].at > limit {
 		s.player.seen.beyond = s.player.seen.beyond || horizon < due
@@ -123,11 +115,7 @@ func (u *upcoming) addEnds() {
 		u.add(u.client(i).times...)
 	}
 	for i := range u.space.Servers {
-		p := parts.server(u.state, i)
-		u.add(p.times...)
-		for _, t := range p.quarters {
-			u.note(instant{t, true})
-		}
+		u.add(parts.server(u.state, i).times...)
 	}
 	if u.space.player.sessions {
 		u.sessions(parts.server(u.state, 0).left)
@@ -175,8 +163,13 @@ func (u *upcoming) clocked(p *clientPart) bool {
 	return false
 }
 
-// readings adds when a lock that reads clocks may do so.
+// readings adds when a lock that reads clocks, or asks how long keys live, may do so.
 func (u *upcoming) readings(limit int) {
+	for i := range u.space.Servers {
+		for _, t := range u.space.parts.server(u.state, i).quarters {
+			u.note(instant{t, true})
+		}
+	}
 	step := ms(u.space.Grid)
 	grid := func(since int) {
 		for t := step; t-since <= limit; t += step {

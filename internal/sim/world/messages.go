@@ -2,7 +2,6 @@ package world
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/locklab/locklab/internal/sim/past"
 	"github.com/locklab/locklab/internal/sim/process"
@@ -63,8 +62,6 @@ func (c *client) take(task int) past.Input {
 func (c *client) hangUp(server, conn int) {
 	c.inbox = slices.DeleteFunc(c.inbox, func(m publication) bool { return m.server == server && m.conn == conn })
 }
-
-func subscribes(command string) bool { return strings.EqualFold(command, "SUBSCRIBE") }
 
 // hears says whether a task that waits for a message has one to take, or learns that its connection has broken, or that its time is over.
 func (c *client) hears(wait *process.Wait) bool {

@@ -2,33 +2,24 @@ package world
 
 import (
 	"slices"
-	"time"
 
 	"github.com/locklab/locklab/internal/sim/process"
 	"github.com/locklab/locklab/internal/sim/redis"
-	"github.com/locklab/locklab/internal/sim/service"
 )
 
 // redisModel is a Redis, which alone knows connections of clients' own, and can lose its data or be replaced by a replica.
-type redisModel struct {
-	service.Server
-	redis *redis.Server
-}
+type redisModel struct{ *redis.Server }
 
-func onRedis(s *redis.Server) model { return redisModel{s, s} }
+func onRedis(s *redis.Server) model { return redisModel{s} }
 
 // asRedis is a server as the Redis that it is.
-func asRedis(m model) *redis.Server { return m.(redisModel).redis }
+func asRedis(m model) *redis.Server { return m.(redisModel).Server }
 
-func (m redisModel) Clone() model { return onRedis(m.redis.Clone()) }
-
-func (m redisModel) AppendState(b []byte) []byte { return m.redis.AppendState(b) }
+func (m redisModel) Clone() model { return onRedis(m.Server.Clone()) }
 
 func (m redisModel) AppendUnder(o *order, b []byte) []byte {
-	return append(b, o.names.Replace(string(m.redis.AppendState(nil)))...)
+	return append(b, o.names.Replace(string(m.AppendState(nil)))...)
 }
-
-func (m redisModel) Expiries() []time.Duration { return m.redis.Expiries() }
 
 // wrote notes a write, after which a replica may lack so many.
 func (v *server) wrote(before model, lag int) {

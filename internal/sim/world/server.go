@@ -41,17 +41,6 @@ func (v server) passes(d int) server {
 	return v
 }
 
-// passes lets time pass for clients and servers that do not know of each other.
-func (w *world) passes(o Choice) {
-	for i := range w.clients {
-		w.clients[i].passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
-	}
-	for i := range w.servers {
-		w.servers[i] = w.servers[i].passes(int(o.time))
-	}
-	w.monitor().passes(int(o.time), o.paused)
-}
-
 // appendTo appends all of a server, of whose models it appends that.
 func (v *server) appendTo(b []byte, of func(model, []byte) []byte) []byte {
 	b = of(v.model, b)

@@ -37,12 +37,6 @@ func (s session) clone() session {
 	return s
 }
 
-// rest is what matters of the session of a client that does nothing any more.
-func (s session) rest() session {
-	s.life, s.silence = 0, min(s.silence, 1)
-	return s
-}
-
 // appendTo appends nothing where there has never been a session.
 func (s *session) appendTo(b []byte) []byte {
 	if s.silence == 0 && s.life == 0 && !s.ended && !s.cut && len(s.come)+len(s.unheard)+len(s.gone)+len(s.made) == 0 {

@@ -253,7 +253,7 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	for _, command := range m.commands {
 		replies = append(replies, v.model.Do(connection(i, m.conn), command...))
 		p.service.hashes = p.service.hashes || namesScripts(command[0])
-		p.service.subscribes = p.service.subscribes || subscribes(command[0])
+		p.service.subscribes = p.service.subscribes || strings.EqualFold(command[0], "SUBSCRIBE")
 	}
 	p.meet(m, v.model.Unknown())
 	if p.service.subscribes {
@@ -302,7 +302,13 @@ func (p *player) pass(w *world, o Choice) error {
 		}
 	} else {
 		p.recorder.elapse(int(o.time))
-		w.passes(o)
+		w.monitor().passes(int(o.time), o.paused)
+		for i := range w.clients {
+			w.clients[i].passes(int(o.time), o.paused>>i&1 != 0, o.busy>>i&1 != 0)
+		}
+		for i := range w.servers {
+			w.servers[i] = w.servers[i].passes(int(o.time))
+		}
 	}
 	w.now += int(o.time)
 	if slices.ContainsFunc(w.clients, func(c client) bool { return c.late(ms(p.Lease)) }) && !w.struck.hurts {

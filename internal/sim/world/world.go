@@ -246,7 +246,8 @@ func (p *player) plain(c client, i int) client {
 		c.count.tries = 0 // it begins anew with the next round
 	}
 	if c.phase == crashed || c.phase == finished && c.at.Idle() && !c.unsure {
-		c = client{at: c.at.First, phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections, session: c.session.rest()}
+		c = client{at: c.at.First, phase: c.phase, ops: 1, begun: true, travel: c.travel, on: c.on, ends: c.ends, connections: c.connections, session: c.session}
+		c.session.life, c.session.silence = 0, min(c.session.silence, 1)
 	}
 	c.ago.forget(c.at, ms(p.Lease), p.past.Stays)
 	return c
