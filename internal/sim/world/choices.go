@@ -1,8 +1,6 @@
 package world
 
 import (
-	"slices"
-
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/sim/past"
@@ -130,10 +128,10 @@ func (p *player) ofWait(list []Choice, c *client, i int, wait *process.Wait) []C
 	case wait.Kind == process.Sleep:
 		add(wakes, due)
 	case isEvent(wait):
-		add(wakes, slices.Contains(c.session.come, wait.Task))
+		add(wakes, c.session.come.has(wait.Task))
 	case wait.Kind == process.Request, wait.Kind == process.Message:
 		add(serves, wait.Kind == process.Request && !answered && !c.isBroken(wait.Task) && !apart && !(p.sessions && c.isBehind(wait)))
-		add(breaks, slices.Contains(c.torn, wait.Task) || !answered && c.isBroken(wait.Task))
+		add(breaks, c.torn.has(wait.Task) || !answered && c.isBroken(wait.Task))
 		add(takes, answered && !due && !apart)
 		add(timesOut, due)
 	}
@@ -143,8 +141,11 @@ func (p *player) ofWait(list []Choice, c *client, i int, wait *process.Wait) []C
 // isBroken says whether the request of a task has to go by a connection that has broken.
 func (c *client) isBroken(task int) bool {
 	wait := c.at.Wait(task)
-	return wait.Conn != 0 && slices.Contains(c.broken, wait.Server) || slices.Contains(c.session.gone, task)
+	return wait.Conn != 0 && c.broken.has(wait.Server) || c.session.gone.has(task)
 }
+
+// clocksMatter says whether it can make a difference that a clock is wrong from the start.
+func (p *player) clocksMatter() bool { return p.past.Clocks != past.Unread || p.ClockRate != 0 }
 
 func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 	if c.phase == crashed || c.phase == finished || c.phase == tired {
@@ -155,7 +156,7 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 			list = append(list, Choice{kind: strikes, client: uint8(i), task: uint8(task), fault: uint8(p.budget.place(kind))})
 		}
 	}
-	if (p.past.Clocks != past.Unread || p.ClockRate != 0) && !c.begun && !c.wrong() {
+	if p.clocksMatter() && !c.begun && !c.wrong() {
 		strike(faults.ClockAhead, 0)
 		strike(faults.ClockBehind, 0)
 	}
@@ -250,7 +251,7 @@ func (p *player) ready(c *client) (main, beside bool) {
 	beside = c.session.silence > 0 && !c.session.cut
 	for _, wait := range c.at.Waits {
 		step := wait.Kind == process.Request && !c.waitsInVain(wait.Task) && !c.isCutOff(&wait) || wait.Kind == process.Sleep && c.dueAt(wait.Task) <= 0 ||
-			c.hears(&wait) || slices.Contains(c.session.come, wait.Task)
+			c.hears(&wait) || c.session.come.has(wait.Task)
 		if c.at.Operates(wait.Task) {
 			main = main || step
 		} else {

@@ -53,17 +53,12 @@ func (c *client) take(task int) past.Input {
 		return in
 	}
 	in := past.Input{Kind: past.Reply, Task: task, Replies: c.answers[c.answer(task)].replies}
-	c.torn = without(c.torn, task)
+	c.torn.remove(task)
 	c.drop(task)
 	return in
 }
 
-// hangUp ends a subscription of a client: it hears no more by it.
-func (c *client) hangUp(server, conn int) {
-	c.inbox = slices.DeleteFunc(c.inbox, func(m publication) bool { return m.server == server && m.conn == conn })
-}
-
 // hears says whether a task that waits for a message has one to take, or learns that its connection has broken, or that its time is over.
 func (c *client) hears(wait *process.Wait) bool {
-	return wait.Kind == process.Message && (c.messageFor(wait) >= 0 || slices.Contains(c.torn, wait.Task) || c.isBroken(wait.Task) || c.dueAt(wait.Task) <= 0)
+	return wait.Kind == process.Message && (c.messageFor(wait) >= 0 || c.torn.has(wait.Task) || c.isBroken(wait.Task) || c.dueAt(wait.Task) <= 0)
 }

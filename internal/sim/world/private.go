@@ -126,7 +126,7 @@ func (c *client) givenAlone(wait *process.Wait, in circumstances) (given past.In
 		return past.Input{Kind: past.Wake, Task: wait.Task}, in.awake && !in.tears && due <= 0
 	}
 	at := c.answer(wait.Task)
-	if wait.Kind != process.Request || at < 0 || slices.Contains(c.torn, wait.Task) || in.tears && wait.Server != process.Resource {
+	if wait.Kind != process.Request || at < 0 || c.torn.has(wait.Task) || in.tears && wait.Server != process.Resource {
 		return given, false
 	}
 	return past.Input{Kind: past.Reply, Task: wait.Task, Replies: c.answers[at].replies}, due == never || in.awake && due > 0

@@ -34,9 +34,10 @@ func (v *server) wrote(before model, lag int) {
 // firstLate is the first of the numbers of connections that clients have given up.
 const firstLate = 7
 
-// leave closes a client's connection, or numbers it anew for what is still on its way by it.
+// leave closes a client's connection, or numbers it anew for what is still on its way by it. The client hears no more by it.
 func (w *world) leave(i int, n process.Notice) {
 	c, model := &w.clients[i], asRedis(w.change(n.Server).model)
+	c.inbox = slices.DeleteFunc(c.inbox, func(m publication) bool { return m.server == n.Server && m.conn == n.Conn })
 	other := firstLate
 	for slices.ContainsFunc(c.travel, func(m message) bool { return m.conn == other }) {
 		other++

@@ -20,9 +20,9 @@ type session struct {
 	life    int    // how many of its sessions have ended, as far as it knows
 	ended   bool   // the present one has ended on the server
 	cut     bool   // nothing passes between it and the server
-	come    []int  // the tasks whose event has come
-	unheard []int  // the tasks whose event has come to the server only, because the client is cut off
-	gone    []int  // the tasks that get no reply: their connection has certainly broken
+	come    set    // the tasks whose event has come
+	unheard set    // the tasks whose event has come to the server only, because the client is cut off
+	gone    set    // the tasks that get no reply: their connection has certainly broken
 	made    []made // its nodes, in the order of their numbers
 }
 
@@ -32,24 +32,16 @@ type made struct {
 	message
 }
 
-func (s session) clone() session {
-	s.come, s.unheard, s.gone, s.made = slices.Clone(s.come), slices.Clone(s.unheard), slices.Clone(s.gone), slices.Clone(s.made)
-	return s
-}
-
 // appendTo appends nothing where there has never been a session.
 func (s *session) appendTo(b []byte) []byte {
-	if s.silence == 0 && s.life == 0 && !s.ended && !s.cut && len(s.come)+len(s.unheard)+len(s.gone)+len(s.made) == 0 {
+	if s.silence == 0 && s.life == 0 && !s.ended && !s.cut && s.come|s.unheard|s.gone == 0 && len(s.made) == 0 {
 		return b
 	}
 	b = fmt.Append(b, "|s")
-	for _, n := range [...]int{s.silence, s.life, len(s.come), len(s.unheard), len(s.gone)} {
+	for _, n := range [...]int{s.silence, s.life, int(s.come), int(s.unheard), int(s.gone)} {
 		b = binary.AppendVarint(b, int64(n))
 	}
 	b = appendFlags(b, s.ended, s.cut)
-	for _, n := range slices.Concat(s.come, s.unheard, s.gone) {
-		b = binary.AppendVarint(b, int64(n))
-	}
 	for _, m := range s.made {
 		b = appendFlags(fmt.Appendf(b, "|%q %d", m.name, m.op), m.ended, m.ok)
 	}
@@ -71,7 +63,7 @@ func (c *client) isCutOff(wait *process.Wait) bool {
 
 // isApart says whether what a task has sent, or is to send, is certainly lost, or waits for the end of a partition.
 func (c *client) isApart(wait *process.Wait) bool {
-	return asksKeeper(wait.Server) && (c.session.cut || c.session.ended || slices.Contains(c.session.gone, wait.Task))
+	return asksKeeper(wait.Server) && (c.session.cut || c.session.ended || c.session.gone.has(wait.Task))
 }
 
 // mayBeCutOff says whether a partition makes a difference.
@@ -89,26 +81,26 @@ func (c *client) isBehind(wait *process.Wait) bool {
 func (p *player) listen(w *world, i int, before *past.Moment) {
 	c := &w.clients[i]
 	s := &c.session
-	fresh := func(task int) bool {
-		wait := c.at.Wait(task)
-		return wait == nil || !before.Awaits(wait)
+	var old set
+	for k := range c.at.Waits {
+		if wait := &c.at.Waits[k]; before.Awaits(wait) {
+			old.add(wait.Task)
+		}
 	}
-	s.come, s.unheard, s.gone = slices.DeleteFunc(s.come, fresh), slices.DeleteFunc(s.unheard, fresh), slices.DeleteFunc(s.gone, fresh)
+	s.come, s.unheard, s.gone = s.come&old, s.unheard&old, s.gone&old
 	for k := range c.at.Waits {
 		wait := &c.at.Waits[k]
 		switch {
-		case !fresh(wait.Task):
+		case old.has(wait.Task):
 		case wait.Kind == process.Contact && wait.Number != s.life:
-			s.come = append(s.come, wait.Task)
+			s.come.add(wait.Task)
 		case wait.Kind != process.Message || s.ended || asKeeper(w.at(0).model).keeper.Watches(sessionConn(i), past.Watched(wait)):
 		case s.cut:
-			s.unheard = append(s.unheard, wait.Task)
+			s.unheard.add(wait.Task)
 		default:
-			s.come = append(s.come, wait.Task)
+			s.come.add(wait.Task)
 		}
 	}
-	slices.Sort(s.come)
-	slices.Sort(s.unheard)
 }
 
 // deliver brings what the ZooKeeper has told clients unasked to them: watched nodes have changed. by is the client whose step has caused it.
@@ -124,12 +116,11 @@ func (w *world) deliver(by int) {
 			w.others = w.others || e.Channel != "" && i != by
 			for k := range c.at.Waits {
 				wait := &c.at.Waits[k]
-				if wait.Kind == process.Message && past.Watched(wait) == e.Channel && c.phase != crashed && !slices.Contains(*list, wait.Task) {
-					*list = append(*list, wait.Task)
+				if wait.Kind == process.Message && past.Watched(wait) == e.Channel && c.phase != crashed {
+					list.add(wait.Task)
 				}
 			}
 		}
-		slices.Sort(*list)
 	}
 }
 
@@ -166,12 +157,12 @@ func (p *player) makeOfSession(w *world, o Choice) (done bool, err error) {
 			c.depart(task, false) // it may still arrive when the partition ends
 		}
 	case wakes:
-		if !slices.Contains(s.come, task) {
+		if !s.come.has(task) {
 			return false, nil
 		}
 		c.stepped(o)
 		in := past.Input{Kind: past.Wake, Task: task}
-		if s.come = without(s.come, task); c.at.Wait(task).Kind == process.Contact {
+		if s.come.remove(task); c.at.Wait(task).Kind == process.Contact {
 			in.Kind = past.Lost
 		}
 		return true, p.give(w, i, in)
@@ -196,11 +187,10 @@ func (p *player) contact(w *world, i int) error {
 	p.recorder.renewed(i)
 	s.life++
 	for _, wait := range c.at.Waits {
-		if (wait.Kind == process.Contact || wait.Kind == process.Message) && !slices.Contains(s.come, wait.Task) {
-			s.come = append(s.come, wait.Task)
+		if wait.Kind == process.Contact || wait.Kind == process.Message {
+			s.come.add(wait.Task)
 		}
 	}
-	slices.Sort(s.come)
 	return nil
 }
 
@@ -213,7 +203,7 @@ func (p *player) prolong(w *world, i int) error {
 		c.heard = 0
 	}
 	for _, wait := range slices.Clone(c.at.Waits) {
-		if wait.Kind != process.Contact || slices.Contains(c.session.come, wait.Task) {
+		if wait.Kind != process.Contact || c.session.come.has(wait.Task) {
 			continue
 		}
 		in := past.Input{Kind: past.Wake, Task: wait.Task}
@@ -240,8 +230,8 @@ func (c *client) reconnect() {
 func (c *client) cutOff() {
 	c.session.cut = true
 	for k := range c.at.Waits {
-		if wait := &c.at.Waits[k]; c.isCutOff(wait) && !slices.Contains(c.torn, wait.Task) {
-			c.torn = append(c.torn, wait.Task)
+		if wait := &c.at.Waits[k]; c.isCutOff(wait) {
+			c.torn.add(wait.Task)
 		}
 	}
 	for k := range c.travel {
@@ -254,9 +244,7 @@ func (c *client) cutOff() {
 // heal ends it. The client's watches are set again.
 func (c *client) heal() {
 	s := &c.session
-	s.cut = false
-	s.come, s.unheard = append(s.come, s.unheard...), nil
-	slices.Sort(s.come)
+	s.cut, s.come, s.unheard = false, s.come|s.unheard, 0
 }
 
 // end: the session of a client is over, and so is each connection by which it has sent something. What it was to send by another one waits.
@@ -271,16 +259,15 @@ func (c *client) end() {
 		if wait.Kind != process.Request || !asksKeeper(wait.Server) {
 			continue
 		}
-		torn := slices.Contains(c.torn, wait.Task)
+		torn := c.torn.has(wait.Task)
 		switch {
-		case s.cut && torn && !slices.Contains(s.gone, wait.Task):
+		case s.cut && torn && !s.gone.has(wait.Task):
 			c.drop(wait.Task)
-			s.gone = append(s.gone, wait.Task)
+			s.gone.add(wait.Task)
 		case !s.cut && !torn && c.answer(wait.Task) < 0:
-			c.torn = append(c.torn, wait.Task)
+			c.torn.add(wait.Task)
 		}
 	}
-	slices.Sort(s.gone)
 }
 
 // passSessions lets time pass for a ZooKeeper and its clients. In between, their libraries make contact, if that prolongs a hold.

@@ -20,6 +20,9 @@ import (
 // errWait: only a ZooKeeper has what a task waits for.
 var errWait = errors.New("the lock waits for something that the search does not have")
 
+// errTasks: a set has no room for so many.
+var errTasks = fmt.Errorf("the lock has more than %d tasks at a time", mostTasks)
+
 // make makes a choice.
 func (p *player) make(w *world, o Choice) error {
 	if r := p.recorder; r != nil {
@@ -68,10 +71,10 @@ func (p *player) apply(w *world, o Choice) error {
 		return p.give(w, i, past.Input{Kind: past.Call, Op: op})
 	case breaks:
 		c.drop(task)
-		c.torn = without(c.torn, task)
+		c.torn.remove(task)
 		return p.give(w, i, past.Input{Kind: past.Lost, Task: task})
 	case serves:
-		c.torn = without(c.torn, task) // it goes by a new connection
+		c.torn.remove(task) // it goes by a new connection
 		replies := p.serve(w, i, c.message(task), false)
 		c.answers = append(c.answers, answer{task, replies})
 		slices.SortFunc(c.answers, func(a, b answer) int { return a.task - b.task })
@@ -82,7 +85,7 @@ func (p *player) apply(w *world, o Choice) error {
 			c.depart(task, true)
 		}
 		c.drop(task)
-		c.torn = without(c.torn, task)
+		c.torn.remove(task)
 		return p.give(w, i, past.Input{Kind: past.TimedOut, Task: task})
 	case wakes:
 		return p.give(w, i, past.Input{Kind: past.Wake, Task: task})
@@ -112,7 +115,7 @@ func (c *client) message(task int) message {
 // depart puts the request of a task on its way.
 func (c *client) depart(task int, soon bool) {
 	m := c.message(task)
-	m.soon, m.torn = soon, soon && slices.Contains(c.torn, task)
+	m.soon, m.torn = soon, soon && c.torn.has(task)
 	c.travel = append(c.travel, m)
 }
 
@@ -134,11 +137,11 @@ func (p *player) give(w *world, i int, in past.Input) error {
 			continue
 		}
 		if !after.Awaits(&old) {
-			if c.answer(old.Task) < 0 && !slices.Contains(c.session.gone, old.Task) {
+			if c.answer(old.Task) < 0 && !c.session.gone.has(old.Task) {
 				c.depart(old.Task, true)
 			}
 			c.drop(old.Task)
-			c.torn = without(c.torn, old.Task)
+			c.torn.remove(old.Task)
 		}
 	}
 	if c.at = after; after.Reads {
@@ -174,6 +177,9 @@ func (p *player) shown(w *world, c *client) past.Reading {
 func (c *client) begin(before *past.Moment) error {
 	var list []due
 	for _, wait := range c.at.Waits {
+		if wait.Task >= mostTasks {
+			return errTasks
+		}
 		at := never
 		switch {
 		case isEvent(&wait) && wait.Timer == 0: // see session
@@ -227,8 +233,7 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 		}
 		w.monitor().holds(w, i, ms(c.lasts(n.Valid)-history.ExpiryMargin)-c.heard, true)
 	case process.Hangup:
-		c.broken = without(c.broken, n.Server)
-		c.hangUp(n.Server, n.Conn)
+		c.broken.remove(n.Server)
 		w.leave(i, n)
 	}
 }
@@ -411,14 +416,14 @@ func (p *player) strikeServer(w *world, number int, fault faults.Kind, lost int)
 func (c *client) disconnect(i, server int, before *redis.Server) {
 	watches := func(conn int) bool { return conn != 0 && before.Watching(connection(i, conn)) }
 	for conn := range len(c.at.Waits) + 1 {
-		if watches(conn) && !slices.Contains(c.broken, server) {
-			c.broken = append(c.broken, server)
+		if watches(conn) {
+			c.broken.add(server)
 		}
 	}
 	if c.phase != crashed {
 		for _, wait := range c.at.Waits {
-			if (wait.Kind == process.Request || wait.Kind == process.Message) && wait.Server == server && !c.waitsInVain(wait.Task) && !slices.Contains(c.torn, wait.Task) {
-				c.torn = append(c.torn, wait.Task)
+			if (wait.Kind == process.Request || wait.Kind == process.Message) && wait.Server == server && !c.waitsInVain(wait.Task) {
+				c.torn.add(wait.Task)
 			}
 		}
 	}
@@ -426,9 +431,4 @@ func (c *client) disconnect(i, server int, before *redis.Server) {
 	for k := range c.travel {
 		c.travel[k].torn = c.travel[k].torn || c.travel[k].soon && c.travel[k].server == server
 	}
-}
-
-// without is a list without a number.
-func without(list []int, n int) []int {
-	return slices.DeleteFunc(list, func(other int) bool { return other == n })
 }

@@ -139,9 +139,19 @@ func (a *ago) forget(at *past.Moment, lease int, stays bool) {
 
 // connections are those of a client that a restart has broken, and that it has not noticed.
 type connections struct {
-	torn   []int // the tasks that wait for a reply by one
-	broken []int // the servers to which one of its own has broken
+	torn   set // the tasks that wait for a reply by one
+	broken set // the servers to which one of its own has broken
 }
+
+// set is a set of tasks, or of servers, by their numbers.
+type set uint64
+
+// mostTasks is how many there is room for.
+const mostTasks = 64
+
+func (s set) has(n int) bool { return s>>n&1 != 0 }
+func (s *set) add(n int)     { *s |= 1 << n }
+func (s *set) remove(n int)  { *s &^= 1 << n }
 
 // answer is the reply to a request of a task, on its way to the client.
 type answer struct {
@@ -182,7 +192,7 @@ func (c *client) active() bool { return c.on && c.ends > 0 }
 
 func (c client) clone() client {
 	c.answers, c.due, c.travel = slices.Clone(c.answers), slices.Clone(c.due), slices.Clone(c.travel)
-	c.inbox, c.torn, c.broken, c.session = slices.Clone(c.inbox), slices.Clone(c.torn), slices.Clone(c.broken), c.session.clone()
+	c.inbox, c.session.made = slices.Clone(c.inbox), slices.Clone(c.session.made)
 	return c
 }
 
@@ -257,14 +267,11 @@ func (p *player) plain(c client, i int) client {
 func (c *client) appendTo(b []byte, moment int) []byte {
 	for _, n := range [...]int{
 		moment, int(c.phase), c.count.rounds, c.count.tries, c.count.again, c.count.holds, c.ops, c.called, c.skew, c.rate, c.ahead, c.ago.read, c.ago.slept, c.ago.asked, c.ends, c.heard,
-		len(c.due), len(c.answers), len(c.travel), len(c.torn), len(c.broken), len(c.inbox),
+		len(c.due), len(c.answers), len(c.travel), int(c.torn), int(c.broken), len(c.inbox),
 	} {
 		b = binary.AppendVarint(b, int64(n))
 	}
 	b = appendFlags(b, c.begun, c.paused, c.busy, c.deaf, c.delayed, c.unsure, c.on)
-	for _, n := range slices.Concat(c.torn, c.broken) {
-		b = binary.AppendVarint(b, int64(n))
-	}
 	for _, d := range c.due {
 		b = binary.AppendVarint(binary.AppendVarint(b, int64(d.task)), int64(d.at))
 	}
