@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -189,12 +190,7 @@ func (p *Process) Notices() []Notice {
 
 // Busy says whether an operation is under way.
 func (p *Process) Busy() bool {
-	for _, t := range p.tasks {
-		if t != nil && t.scope != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.tasks, func(t *task) bool { return t != nil && t.scope != nil })
 }
 
 // ErrPanic is of a lock that panicked.

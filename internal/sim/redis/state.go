@@ -77,12 +77,7 @@ func (c *conn) idle() bool {
 }
 
 func (c *conn) append(b []byte) []byte {
-	for _, flag := range []bool{c.multi, c.spoilt, c.dirty} {
-		b = append(b, 0)
-		if flag {
-			b[len(b)-1] = 1
-		}
-	}
+	b = service.AppendFlags(b, c.multi, c.spoilt, c.dirty)
 	b = binary.AppendUvarint(b, uint64(len(c.queue)))
 	for _, args := range c.queue {
 		b = appendTexts(b, args)

@@ -89,11 +89,10 @@ const mostBits = 1 << 16
 
 func (s *Server) bitAt(args []string) (at int, wrong service.Reply) {
 	at, err := strconv.Atoi(args[2])
-	switch {
-	case err != nil || at < 0 || at >= 1<<32:
-		return 0, failure("ERR bit offset is not an integer or out of range")
-	case at >= mostBits:
+	if at >= mostBits && at < 1<<32 {
 		s.meet(strings.Join(args, " "))
+	}
+	if err != nil || at < 0 || at >= mostBits {
 		return 0, failure("ERR bit offset is not an integer or out of range")
 	}
 	return at, service.Reply{}

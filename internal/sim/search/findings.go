@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/locklab/locklab/checker"
-	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/sim/suspicion"
 	"github.com/locklab/locklab/internal/sim/trace"
@@ -19,21 +18,12 @@ const mostDismissed = 2000
 // findings are what a search has found.
 type findings struct {
 	wanted    []checker.Name
-	excuses   func(checker.Name, []faults.Kind) bool
-	on        bool
 	best      sequence // that breaks a promise; the zero sequence: none does so far
 	excused   map[checker.Name]sequence
 	all       map[checker.Name]*trace.Trace
 	dismissed map[checker.Name]int
 	blocked   bool   // the last client did not get the lock, and the checker did not call it stuck
 	limit     string // what is not looked for any more
-}
-
-func newFindings(c Config) findings {
-	return findings{
-		wanted: c.wanted(), excuses: c.Excuses, on: c.On,
-		excused: map[checker.Name]sequence{}, all: map[checker.Name]*trace.Trace{}, dismissed: map[checker.Name]int{},
-	}
 }
 
 // open says whether an anomaly is worth a look. What is found first is smallest.
@@ -95,9 +85,9 @@ func (s *search) judge(at place, suspects suspicion.Set, trial bool) error {
 	}
 	path := s.path(at)
 	var excused []checker.Name
-	if f.excuses != nil {
+	if excuses := s.config.Excuses; excuses != nil {
 		struck := s.struck(at, path)
-		excused = slices.DeleteFunc(slices.Clone(open), func(name checker.Name) bool { return !f.excuses(name, struck) })
+		excused = slices.DeleteFunc(slices.Clone(open), func(name checker.Name) bool { return !excuses(name, struck) })
 		known := func(name checker.Name) bool { return slices.Contains(excused, name) && f.excused[name].trace != nil }
 		if open = slices.DeleteFunc(open, known); len(open) == 0 {
 			return nil
@@ -118,16 +108,16 @@ func (s *search) judge(at place, suspects suspicion.Set, trial bool) error {
 			f.blocked = f.blocked || trial && keyless(t)
 		}
 	}
-	f.take(sequence{t, path, trial}, seen, excused, slices.DeleteFunc(open, func(name checker.Name) bool { return !slices.Contains(seen, name) }))
+	f.take(s.config.On, sequence{t, path, trial}, seen, excused, slices.DeleteFunc(open, func(name checker.Name) bool { return !slices.Contains(seen, name) }))
 	return nil
 }
 
-// take takes in a sequence that shows some anomalies, some of which are excused.
-func (f *findings) take(found sequence, seen, excused, shown []checker.Name) {
+// take takes in a sequence that shows some anomalies, some of which are excused; on: the search goes on after whatever it finds.
+func (f *findings) take(on bool, found sequence, seen, excused, shown []checker.Name) {
 	t := found.trace
 	t.Anomalies = slices.DeleteFunc(slices.Clone(shown), func(name checker.Name) bool { return slices.Contains(excused, name) })
 	switch {
-	case f.on:
+	case on:
 		t.Anomalies = shown
 		for _, name := range seen {
 			if (!found.trial || name == checker.StuckLock) && f.open(name) { // after a trial, there is a client more

@@ -14,7 +14,9 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/faults"
+	"github.com/locklab/locklab/internal/sim/trace"
 	"github.com/locklab/locklab/internal/sim/world"
 )
 
@@ -87,9 +89,10 @@ func (s *search) whole(ctx context.Context) error {
 }
 
 func newSearch(config Config, space *world.Space) *search {
-	s := &search{config: config, space: space, links: make([]link, 1), seen: newFingerprints(), ends: map[world.State]bool{}}
-	s.found = newFindings(config)
-	return s
+	return &search{
+		config: config, space: space, links: make([]link, 1), seen: newFingerprints(), ends: map[world.State]bool{},
+		found: findings{wanted: config.wanted(), excused: map[checker.Name]sequence{}, all: map[checker.Name]*trace.Trace{}, dismissed: map[checker.Name]int{}},
+	}
 }
 
 // all takes every step: those to states after the fewest faults first, and of these those after the fewest steps. A step that costs a fault waits

@@ -60,6 +60,16 @@ func AppendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
+// AppendFlags appends a sign for each flag.
+func AppendFlags(b []byte, flags ...bool) []byte {
+	for _, f := range flags {
+		if b = append(b, '-'); f {
+			b[len(b)-1] = '+'
+		}
+	}
+	return b
+}
+
 // Kind is the kind of a reply.
 type Kind uint8
 

@@ -108,7 +108,12 @@ func (p *player) ofClient(list []Choice, c *client, i int) []Choice {
 	if p.next(c) != history.OpNone {
 		list = append(list, Choice{kind: calls, client: uint8(i)})
 	}
-	list = c.library(list, i)
+	switch s := &c.session; {
+	case s.cut:
+		list = append(list, Choice{kind: heals, client: uint8(i)})
+	case s.silence > 0:
+		list = append(list, Choice{kind: contacts, client: uint8(i)})
+	}
 	for k := range c.at.Waits {
 		list = p.ofWait(list, c, i, &c.at.Waits[k])
 	}

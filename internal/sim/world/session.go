@@ -7,6 +7,7 @@ import (
 
 	"github.com/locklab/locklab/internal/sim/past"
 	"github.com/locklab/locklab/internal/sim/process"
+	"github.com/locklab/locklab/internal/sim/service"
 	"github.com/locklab/locklab/internal/sim/zookeeper"
 )
 
@@ -41,9 +42,9 @@ func (s *session) appendTo(b []byte) []byte {
 	for _, n := range [...]int{s.silence, s.life, int(s.come), int(s.unheard), int(s.gone)} {
 		b = binary.AppendVarint(b, int64(n))
 	}
-	b = appendFlags(b, s.ended, s.cut)
+	b = service.AppendFlags(b, s.ended, s.cut)
 	for _, m := range s.made {
-		b = appendFlags(fmt.Appendf(b, "|%q %d", m.name, m.op), m.ended, m.ok)
+		b = service.AppendFlags(fmt.Appendf(b, "|%q %d", m.name, m.op), m.ended, m.ok)
 	}
 	return b
 }
@@ -122,17 +123,6 @@ func (w *world) deliver(by int) {
 			}
 		}
 	}
-}
-
-// library appends the choices of a client's library.
-func (c *client) library(list []Choice, i int) []Choice {
-	switch {
-	case c.session.cut:
-		return append(list, Choice{kind: heals, client: uint8(i)})
-	case c.session.silence > 0:
-		return append(list, Choice{kind: contacts, client: uint8(i)})
-	}
-	return list
 }
 
 // makeOfSession makes a choice as far as it is about a session, and says whether that is all of it.

@@ -271,7 +271,7 @@ func (c *client) appendTo(b []byte, moment int) []byte {
 	} {
 		b = binary.AppendVarint(b, int64(n))
 	}
-	b = appendFlags(b, c.begun, c.paused, c.busy, c.deaf, c.delayed, c.unsure, c.on)
+	b = service.AppendFlags(b, c.begun, c.paused, c.busy, c.deaf, c.delayed, c.unsure, c.on)
 	for _, d := range c.due {
 		b = binary.AppendVarint(binary.AppendVarint(b, int64(d.task)), int64(d.at))
 	}
@@ -291,18 +291,9 @@ func (c *client) appendTo(b []byte, moment int) []byte {
 				b = service.AppendText(b, word)
 			}
 		}
-		b = appendFlags(b, m.ended, m.ok, m.again, m.soon, m.torn)
+		b = service.AppendFlags(b, m.ended, m.ok, m.again, m.soon, m.torn)
 	}
 	return c.session.appendTo(b)
-}
-
-func appendFlags(b []byte, flags ...bool) []byte {
-	for _, f := range flags {
-		if b = append(b, '-'); f {
-			b[len(b)-1] = '+'
-		}
-	}
-	return b
 }
 
 // monitor is the monitor, and what it sees of the clients.

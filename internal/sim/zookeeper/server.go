@@ -182,15 +182,11 @@ func (s *Server) Zxid() int64 { return s.zxid }
 
 // State is whose the lock at a path is: the first node below it, with how long its session lasts.
 func (s *Server) State(path string) history.State {
-	first := ""
-	for _, name := range s.Names(path) {
-		if first == "" || ByNumber(name, first) < 0 {
-			first = name
-		}
-	}
-	if first == "" {
+	names := s.Names(path)
+	if len(names) == 0 {
 		return history.State{}
 	}
+	first := slices.MinFunc(names, ByNumber)
 	return history.State{Type: "znode", Value: first, TTL: s.Left(s.nodes[join(path, first)].owner)}
 }
 
