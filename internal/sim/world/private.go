@@ -29,21 +29,13 @@ type private struct {
 	choice       Choice
 }
 
-// circumstances are what it depends on beside the client whether its step is private.
-type circumstances struct {
-	awake bool // it cannot be paused any more, and its clock cannot step
-	tears bool // its connections to servers can still break
-}
+// circumstances are what it depends on beside the client whether its step is private, in bits.
+type circumstances uint8
 
-func (c circumstances) place() (n int) {
-	if c.awake {
-		n = 1
-	}
-	if c.tears {
-		n += 2
-	}
-	return n
-}
+const (
+	awake circumstances = 1 << iota // it cannot be paused any more, and its clock cannot step
+	tears                           // its connections to servers can still break
+)
 
 // Privately is the first private step that some client can make.
 func (s *Space) Privately(r *State) (o Choice, there bool, err error) {
@@ -53,7 +45,7 @@ func (s *Space) Privately(r *State) (o Choice, there bool, err error) {
 	}
 	for i := range s.Clients {
 		p := s.parts.client(r, i)
-		step := &p.private[in.place()]
+		step := &p.private[*in]
 		if !step.asked {
 			if *step, err = s.findPrivate(r, &p.c, i, *in); err != nil {
 				return o, false, err
@@ -71,16 +63,16 @@ func (p *player) circumstances(k struck) *circumstances {
 	if p.sessions || p.Without.Public {
 		return nil
 	}
-	in := circumstances{awake: true}
+	in := awake
 	for _, kind := range p.budget.kinds {
 		switch may := p.budget.may(&k, kind, 1); {
 		case !may:
 		case !slices.Contains(harmless[:], kind):
 			return nil
 		case kind == faults.Restart, kind == faults.FailOver:
-			in.tears = true
+			in |= tears
 		case kind == faults.Pause, kind == faults.LongHold, kind == faults.StepAhead, kind == faults.StepBack:
-			in.awake = false
+			in &^= awake
 		}
 	}
 	return &in
@@ -92,7 +84,7 @@ func (s *Space) findPrivate(r *State, c *client, i int, in circumstances) (found
 	if c.phase == crashed || c.paused || c.busy || c.deaf {
 		return found, nil
 	}
-	if in.awake && !in.tears && len(c.travel) == 0 && s.player.next(c) == history.OpWork && c.alone(noTask, true) { // what is on its way counts as part of it
+	if in == awake && len(c.travel) == 0 && s.player.next(c) == history.OpWork && c.alone(noTask, true) { // what is on its way counts as part of it
 		found.choice.kind = calls
 		found.there, err = s.unnoticed(r, c, noTask, past.Input{Kind: past.Call, Op: history.OpWork}, in)
 		return found, err
@@ -118,18 +110,18 @@ func (s *Space) findPrivate(r *State, c *client, i int, in circumstances) (found
 
 // givenAlone is what a task may be given while nothing else can come before that.
 func (c *client) givenAlone(wait *process.Wait, in circumstances) (given past.Input, may bool) {
-	if !c.alone(wait.Task, in.awake) {
+	if !c.alone(wait.Task, in&awake != 0) {
 		return given, false
 	}
 	due := c.dueAt(wait.Task)
 	if wait.Kind == process.Sleep {
-		return past.Input{Kind: past.Wake, Task: wait.Task}, in.awake && !in.tears && due <= 0
+		return past.Input{Kind: past.Wake, Task: wait.Task}, in == awake && due <= 0
 	}
 	at := c.answer(wait.Task)
-	if wait.Kind != process.Request || at < 0 || c.torn.has(wait.Task) || in.tears && wait.Server != process.Resource {
+	if wait.Kind != process.Request || at < 0 || c.torn.has(wait.Task) || in&tears != 0 && wait.Server != process.Resource {
 		return given, false
 	}
-	return past.Input{Kind: past.Reply, Task: wait.Task, Replies: c.answers[at].replies}, due == never || in.awake && due > 0
+	return past.Input{Kind: past.Reply, Task: wait.Task, Replies: c.answers[at].replies}, due == never || in&awake != 0 && due > 0
 }
 
 // noTask is none of a client's.
@@ -154,7 +146,7 @@ func (s *Space) unnoticed(r *State, c *client, task int, given past.Input, in ci
 		}
 	}
 	now := after.Wait(task)
-	if in.awake {
+	if in&awake != 0 {
 		return now == nil || now.Kind == process.Request || now.Kind == process.Sleep, nil
 	}
 	return now != nil && now.Kind == process.Request && now.Timer == 0, nil
