@@ -32,15 +32,8 @@ func stringCommands() map[string]command {
 	}
 }
 
-func get(s *Server, _ *conn, args []string) service.Reply {
-	e, ok := s.value(args[1], aString)
-	switch {
-	case !ok:
-		return wrongType()
-	case e == nil:
-		return service.Reply{}
-	}
-	return bulk(e.text)
+func get(s *Server, c *conn, args []string) service.Reply {
+	return on(aString, service.Reply{}, func(_ *Server, e *entry, _ []string) service.Reply { return bulk(e.text) })(s, c, args)
 }
 
 // setOptions are what may follow SET key value.
