@@ -17,14 +17,14 @@ import (
 
 // Script writes the script of a trace. The error names a step that a script cannot express.
 func Script(lock impls.Spec, t *trace.Trace) (*scenarios.Script, error) {
-	order, err := newSchedule(t)
+	plan, err := newSchedule(t)
 	if err != nil {
 		return nil, err
 	}
-	order.prune()
-	order.arrange()
+	plan.prune()
+	plan.arrange()
 	w := &writer{
-		trace: t, moments: order.moments, trial: order.trial, clients: actorsOf(t),
+		trace: t, moments: plan.moments, trial: plan.trial, clients: actorsOf(t),
 		leases: leases{trace: t, lock: lock, given: map[int]leased{}, saved: map[int]leased{}},
 		script: script{&scenarios.Script{
 			Name: lock.Name, Title: title(t), About: about(t), Source: "lab explore " + lock.Name,

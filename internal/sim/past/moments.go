@@ -31,7 +31,7 @@ type Moments struct {
 	noted   process.Noted // of all runs
 	starts  map[int]*Moment
 	rests   map[string]*Moment
-	lives   [2]life
+	replays [2]replay
 }
 
 // New is no moments yet. They are to be closed.
@@ -44,8 +44,8 @@ func New(config Config, known Known) *Moments {
 
 // Close ends the processes of clients.
 func (l *Moments) Close() {
-	for i := range l.lives {
-		l.lives[i].end()
+	for i := range l.replays {
+		l.replays[i].end()
 	}
 }
 

@@ -11,25 +11,25 @@ import (
 // handle is what its process calls the lock.
 const handle = "lock"
 
-// life is a process that has been taken to a moment.
-type life struct {
+// replay is a process that has been taken to a moment.
+type replay struct {
 	process *process.Process
 	host    *host
 	clock   time.Duration // what it showed when it was read last
 	at      int           // the moment's number; 0: there is none yet
 }
 
-func (v *life) end() {
+func (v *replay) end() {
 	if v.at != 0 {
 		v.process.Close()
 	}
-	*v = life{}
+	*v = replay{}
 }
 
 // execute gives a process all that the client was given until a moment: the one of the latest moment, if it goes on from there, or a new one.
 // There are two, whose clocks began at different times.
 func (l *Moments) execute(m *Moment, which int) error {
-	live := &l.lives[which]
+	live := &l.replays[which]
 	path := []*Moment{m}
 	if m.before == nil || live.at != m.before.Number {
 		for n := m.before; n != nil; n = n.before {
@@ -68,7 +68,7 @@ func (l *Moments) execute(m *Moment, which int) error {
 }
 
 // note notes what a process waits for, and what it has reported and read.
-func (l *Moments) note(m *Moment, live *life) error {
+func (l *Moments) note(m *Moment, live *replay) error {
 	if err := live.process.Err(); err != nil {
 		return l.impure(err)
 	}
@@ -97,7 +97,7 @@ func (l *Moments) note(m *Moment, live *life) error {
 }
 
 // begin makes a new process, whose clock shows that.
-func (v *life) begin(l *Moments, client int, clock time.Duration) {
+func (v *replay) begin(l *Moments, client int, clock time.Duration) {
 	v.clock, v.host = clock, &host{client: client, shown: Reading{Clock: clock}, watches: map[int]string{}}
 	v.process = process.New(v.host)
 	v.process.SendSources()
@@ -111,7 +111,7 @@ func (v *life) begin(l *Moments, client int, clock time.Duration) {
 }
 
 // give gives the process what its client was given last.
-func (v *life) give(l *Moments, m *Moment) error {
+func (v *replay) give(l *Moments, m *Moment) error {
 	_ = v.process.Notices()
 	if m.given.Kind == Call {
 		m.Main = v.process.Call(handle, m.given.Op, l.operation(m.given.Op, v.process.ResourceOf("")))
@@ -123,7 +123,7 @@ func (v *life) give(l *Moments, m *Moment) error {
 
 // declared asks a lock what it keeps, if it says so, while nothing of it is under way. How long ago it read a clock does not matter, then,
 // unless it does so for this.
-func (l *Moments) declared(m *Moment, v *life) error {
+func (l *Moments) declared(m *Moment, v *replay) error {
 	if l.Undeclared || !m.Idle() {
 		return nil
 	}

@@ -19,7 +19,7 @@ func (l *Moments) impure(err error) error {
 }
 
 // same checks that a process that has been taken to a moment once more is there.
-func (l *Moments) same(m *Moment, live *life) error {
+func (l *Moments) same(m *Moment, live *replay) error {
 	again := *m
 	if err := l.note(&again, live); err != nil {
 		return err

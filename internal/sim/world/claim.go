@@ -80,8 +80,8 @@ func (list *challengers) drop(from, to int) {
 	}
 }
 
-// claim is what a command founds if it took the lock; acquires: it is of an acquire.
-func (m *monitor) claim(w *world, i int, q message, change history.Change) (mine claim, acquires bool) {
+// claimOf is the claim of a command's client if the command took the lock; acquires: it is of an acquire.
+func (m *monitor) claimOf(w *world, i int, q message, change history.Change) (mine claim, acquires bool) {
 	c := &w.clients[i]
 	mine = claim{client: i, ends: never, standing: unclear}
 	switch {

@@ -28,7 +28,7 @@ type inputs struct {
 	choice                       Choice
 	client, server, monitor, now int32
 	number                       int32  // one more than the greatest that other clients know
-	turn                         int8   // counted from over
+	turn                         int8   // counted from turnOver
 	seen                         uint16 // of other clients, by the monitor
 }
 
@@ -117,7 +117,7 @@ func (s *Space) reading(key inputs, r *State, reads reads) inputs {
 	}
 	if reads.turn {
 		m := s.parts.monitor(r)
-		if key.turn = 1 + 2*int8(m.turn-over); m.contested {
+		if key.turn = 1 + 2*int8(m.turn-turnOver); m.contested {
 			key.turn++
 		}
 	}

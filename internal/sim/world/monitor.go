@@ -18,7 +18,7 @@ func (s *Space) Suspect(name checker.Name) (suspects suspicion.Set) {
 
 // looks is what a client's operation has seen and done.
 type looks struct {
-	after                    bool  // when its acquire was called, the owner had been told that it has not got the lock
+	after                    bool  // its acquire was called, or may have been, after the owner had been told that it has not got the lock
 	took, passed             bool  // its acquire has taken the lock; and since then another client was told that it has it
 	left                     bool  // its acquire was refused by a lock that a release had left in place
 	ghost                    bool  // its acquire met the lock of a client that was told that it has not got it
@@ -39,7 +39,7 @@ type monitor struct {
 	challengers challengers
 	charges     suspicion.Charges
 	clients     [mostClients]looks
-	turn        int   // the client that was told last that it has the lock, or nobody, or over
+	turn        int   // the client that was told last that it has the lock, or nobody, or turnOver
 	contested   bool  // another may have taken it later
 	overtaken   uint8 // the clients, in bits, that write for work since whose call another was granted the lock: the checker asks for it, so such states differ
 	fence       int64
@@ -54,8 +54,8 @@ type monitor struct {
 
 // Turns that are no client's.
 const (
-	nobody = -1 // there has been none
-	over   = -2 // the latest one has ended
+	nobody   = -1 // there has been none
+	turnOver = -2 // the latest one has ended
 )
 
 func newMonitor(config *Config) monitor {
@@ -277,7 +277,7 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 		return
 	}
 	m.observe(change.Before)
-	mine, acquires := m.claim(w, i, q, change)
+	mine, acquires := m.claimOf(w, i, q, change)
 	o := &m.owner
 	command := ownership.Command{
 		Effect: change.Effect(0), ByOwner: o.client == i, Live: o.client >= 0 && o.live(w.clients[o.client].on), Pending: o.standing == pending,

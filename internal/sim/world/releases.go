@@ -3,12 +3,13 @@ package world
 import (
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/history"
+	"github.com/locklab/locklab/internal/timeline/ownership"
 )
 
 func (m *monitor) released(w *world, i int, outcome history.Outcome) {
 	l := &m.clients[i]
 	if outcome == history.OK && m.turn == i && !l.inner {
-		m.turn = over
+		m.turn = turnOver
 	}
 	own := m.rightful(i)
 	if m.tally.Released(i, outcome) && l.changed && own {
@@ -32,7 +33,7 @@ func (m *monitor) released(w *world, i int, outcome history.Outcome) {
 // denied: a client's release was answered no; own: the lock is its own all the same.
 func (m *monitor) denied(w *world, i int, own bool) {
 	l := &m.clients[i]
-	if own && l.rightful && !l.changed || l.removed {
+	if (ownership.Release{Outcome: history.No, Changed: l.changed, Removed: l.removed, Rightful: own && l.rightful}).FalseAlarm() {
 		m.suspects.Add(checker.FalseAlarm)
 	}
 	if l.inner {

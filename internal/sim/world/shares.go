@@ -156,7 +156,7 @@ func (m *monitor) commandedOnOne(w *world, i int, q message, change history.Chan
 	case *part == 0:
 		*part = somebodys
 	}
-	mine, acquires := m.claim(w, i, q, change)
+	mine, acquires := m.claimOf(w, i, q, change)
 	for k := range w.clients {
 		if v := &s.stakes[k]; k != i && v.live(w.clients[k].on) {
 			m.flagOnOne(i, k, effect, mine, *part == somebodys || int(*part) == k+1)
