@@ -180,19 +180,9 @@ func (t *tx) Exec(ctx context.Context, commands ...impls.Command) (replies []any
 	if err != nil {
 		return nil, false, err
 	}
-	last := answers[len(answers)-1]
-	switch last.Kind {
-	case service.Nil:
-		return nil, false, nil
-	case service.Array:
-		value, err := t.server.read(last, true)
-		if err != nil {
-			return nil, false, err
-		}
-		return value.([]any), true, nil
-	}
-	_, err = t.server.read(last, true)
-	return nil, false, err
+	value, err := t.server.read(answers[len(answers)-1], true)
+	replies, done = value.([]any) // nil: a watched key has changed
+	return replies, done, err
 }
 
 // subscription receives what is published on one channel.

@@ -58,14 +58,10 @@ func (s session) Watch(ctx context.Context, path string) (bool, impls.Subscripti
 	s.process.watches++
 	number := s.process.watches
 	_, err := s.ask(ctx, number, "EXISTS", path, zookeeper.Watch)
-	there := err == nil
-	if errors.Is(err, impls.NoNode) {
-		err = nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, impls.NoNode) {
 		return false, nil, err
 	}
-	return there, nodeWatch{session: s, number: number}, nil
+	return err == nil, nodeWatch{session: s, number: number}, nil
 }
 
 func (s session) Delete(ctx context.Context, path string) error {

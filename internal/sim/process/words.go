@@ -30,11 +30,7 @@ func word(arg any) (string, error) {
 		return v, nil
 	case []byte:
 		return string(v), nil
-	case int:
-		return strconv.Itoa(v), nil
-	case int64:
-		return strconv.FormatInt(v, 10), nil
-	case int8, int16, int32, uint, uint8, uint16, uint32, uint64, uintptr:
+	case int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, uintptr:
 		return fmt.Sprint(v), nil
 	case float32:
 		return word(float64(v))

@@ -137,18 +137,16 @@ func getdel(s *Server, c *conn, args []string) service.Reply {
 // add adds to a number, or takes from it: one, or as many as the command says. The expiry stays.
 func add(negative bool) runner {
 	return func(s *Server, c *conn, args []string) service.Reply {
-		n := int64(1)
+		n, ok := int64(1), true
 		if len(args) > 2 {
-			by, ok := parseInt(args[2])
-			if !ok {
-				return notAnInteger()
-			}
-			n = by
+			n, ok = parseInt(args[2])
 		}
-		if negative {
-			if n == math.MinInt64 {
-				return failure("ERR decrement would overflow")
-			}
+		switch {
+		case !ok:
+			return notAnInteger()
+		case negative && n == math.MinInt64:
+			return failure("ERR decrement would overflow")
+		case negative:
 			n = -n
 		}
 		old := get(s, c, args)

@@ -11,7 +11,6 @@ import (
 type budget struct {
 	kinds   []faults.Kind
 	servers []faults.Kind // those of servers, in the order of the catalogue
-	clocks  bool          // clients' clocks may be wrong
 	of      map[faults.Kind]int
 	most    int // altogether
 }
@@ -26,7 +25,6 @@ func newBudget(config Config) budget {
 		if f.Target == faults.OnServer && f.Flag != "" {
 			b.servers = append(b.servers, f.Kind)
 		}
-		b.clocks = b.clocks || f.Target == faults.OnClock
 	}
 	slices.Sort(b.kinds)
 	return b

@@ -16,6 +16,7 @@ package world
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/checker"
@@ -136,8 +137,8 @@ func newPlayer(config Config) player {
 
 // Again is the space to begin again with after an error that says that more has to be known of the lock; nil: the error says something else.
 func (s *Space) Again(err error) *Space {
-	right := s.ClockRate == 0 && !s.Without.Dated && !s.player.budget.clocks // then only differences between what clocks show may matter
-	known, more := s.player.past.Learn(err, right)
+	wrong := slices.ContainsFunc(s.player.budget.kinds, func(kind faults.Kind) bool { return kind.Of().Target == faults.OnClock })
+	known, more := s.player.past.Learn(err, s.ClockRate == 0 && !s.Without.Dated && !wrong) // else differences between what clocks show are not all that matters
 	if !more {
 		return nil
 	}
