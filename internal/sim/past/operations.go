@@ -14,7 +14,10 @@ import (
 func (l *Moments) operation(op history.Op, resource impls.Server) process.Operation {
 	switch op {
 	case history.OpAcquire:
-		return acquire
+		return func(ctx context.Context, lock impls.Lock) history.Answer {
+			held, err := lock.TryAcquire(ctx)
+			return answers.Granted(lock, held, err)
+		}
 	case history.OpWork:
 		return func(ctx context.Context, lock impls.Lock) history.Answer {
 			return work.Task{Resource: resource, Key: l.Counter}.Under(lock).Do(ctx, history.Counter)
@@ -23,11 +26,6 @@ func (l *Moments) operation(op history.Op, resource impls.Server) process.Operat
 	return func(ctx context.Context, lock impls.Lock) history.Answer {
 		return answers.Settled(lock.Release(ctx))
 	}
-}
-
-func acquire(ctx context.Context, lock impls.Lock) history.Answer {
-	held, err := lock.TryAcquire(ctx)
-	return answers.Granted(lock, held, err)
 }
 
 // untilHeld makes locks whose user waits from the first try to the last.

@@ -41,14 +41,13 @@ func (s server) Eval(ctx context.Context, script *impls.Script, keys []string, a
 		return nil, err
 	}
 	tail := append(append([]string{strconv.Itoa(len(keys))}, keys...), rest...)
-	if s.process.sources {
-		return s.one(ctx, 0, true, append([]string{"EVAL", script.Source}, tail...))
+	if !s.process.sources {
+		reply, err := s.one(ctx, 0, true, append([]string{"EVALSHA", script.SHA()}, tail...))
+		if err == nil || !strings.HasPrefix(err.Error(), "NOSCRIPT") {
+			return reply, err
+		}
 	}
-	reply, err := s.one(ctx, 0, true, append([]string{"EVALSHA", script.SHA()}, tail...))
-	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
-		return s.one(ctx, 0, true, append([]string{"EVAL", script.Source}, tail...))
-	}
-	return reply, err
+	return s.one(ctx, 0, true, append([]string{"EVAL", script.Source}, tail...))
 }
 
 func (s server) Watch(ctx context.Context, keys []string, fn func(impls.Tx) error) error {

@@ -22,7 +22,18 @@ func (r *Result) Assumptions() []Assumption {
 	if r.Sessions {
 		server = assumedOfZooKeeper()
 	}
-	return []Assumption{r.assumedOfClients(), assumedOfCode(), server, assumedOfInputs(), r.assumedOfJudges()}
+	code := Assumption{"the lock keeps to Env", []string{
+		"the lock is deterministic and has time, chance and goroutines from Env only, as its State declares: what was executed again had the same results",
+		"what its State leaves out makes no difference; package variables keep what their first use in this process left",
+		"a lock takes no time between two requests, waits or sleeps, and its own goroutines do not interleave there",
+	}}
+	inputs := Assumption{"times, tokens and errors are the model's", []string{
+		"time passes to the ends of waits, leases and validities, and to 1 ms before and after",
+		"what a lock does only after more acquires, for example with a number of two digits, is not found",
+		"tokens are compared for equality alone, as the card says (EqualTokens)",
+		"every loss is reported by one error: what a lock does after another one is not found",
+	}}
+	return []Assumption{r.assumedOfClients(), code, server, inputs, r.assumedOfJudges()}
 }
 
 func (r *Result) assumedOfClients() Assumption {
@@ -41,14 +52,6 @@ func (r *Result) assumedOfClients() Assumption {
 		a.Full = append(a.Full, r.FewerServers)
 	}
 	return a
-}
-
-func assumedOfCode() Assumption {
-	return Assumption{"the lock keeps to Env", []string{
-		"the lock is deterministic and has time, chance and goroutines from Env only, as its State declares: what was executed again had the same results",
-		"what its State leaves out makes no difference; package variables keep what their first use in this process left",
-		"a lock takes no time between two requests, waits or sleeps, and its own goroutines do not interleave there",
-	}}
 }
 
 // assumedOfRedis is what is taken for granted of Redis, and of clocks.
@@ -76,15 +79,6 @@ func assumedOfZooKeeper() Assumption {
 		"a lost reply or request breaks the connection: what its client sent before is carried out before it connects again, or never; watches are set again",
 		"a lock that waits on in the same way after two contacts with the server does so after every one",
 		"locks compare node numbers and use them for nothing else: unused numbers are given again; nodes are listed by number",
-	}}
-}
-
-func assumedOfInputs() Assumption {
-	return Assumption{"times, tokens and errors are the model's", []string{
-		"time passes to the ends of waits, leases and validities, and to 1 ms before and after",
-		"what a lock does only after more acquires, for example with a number of two digits, is not found",
-		"tokens are compared for equality alone, as the card says (EqualTokens)",
-		"every loss is reported by one error: what a lock does after another one is not found",
 	}}
 }
 

@@ -44,10 +44,7 @@ func (c claim) live(on bool) bool {
 // ends the list.
 type challengers [mostClients - 1]claim
 
-var noChallengers = func() (none challengers) {
-	none.drop(0, len(none))
-	return none
-}()
+var noChallengers = challengers(slices.Repeat([]claim{nobodys}, len(challengers{})))
 
 // add adds the latest, which has replaced what its client wrote before. A late one does not take the place of one whose acquire is pending.
 func (list *challengers) add(c claim) {

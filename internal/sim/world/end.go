@@ -40,22 +40,11 @@ func (s *Space) Stuck(r *State) (bool, error) {
 	if s.Suspect(checker.StuckLock) == 0 {
 		return false, nil
 	}
-	return s.player.stuck(s.world(r), often(s.Grid))
+	return s.player.stuck(s.world(r), false)
 }
 
 // trialLength is how long a fresh client tries: until every lease ends that was taken before, or by a client that asked meanwhile.
 func trialLength(lease time.Duration) int { return 2*ms(lease) + ms(ownership.LeaseMargin(lease)) }
-
-// pace is how often clients try in a trial.
-type pace struct {
-	every int  // so often
-	alone bool // only the fresh one
-}
-
-// often is as often as anything may happen, with the clients that were refused; seldom is at the beginning and in the end.
-func often(grid time.Duration) pace { return pace{every: ms(grid)} }
-
-func seldom(lease time.Duration) pace { return pace{every: trialLength(lease) + 1, alone: true} }
 
 // How many leases longer a trial goes on for a try that does not end, and how many steps without any time.
 const (
@@ -67,15 +56,17 @@ const (
 type trial struct {
 	player *player
 	world  *world
-	pace   pace
+	every  int    // how often clients try
+	alone  bool   // only the fresh one does
 	tried  []bool // the clients that have, at this time
 	left   int    // how much longer it goes on; negative: for a try under way
 	late   int    // how many tries of the fresh client have begun at the end
 	steps  int    // at this time
 }
 
-// stuck has a fresh client try, and says whether nobody ever gets the lock: a try that it began after so long was refused.
-func (p *player) stuck(w *world, pace pace) (bool, error) {
+// stuck has a fresh client try, and says whether nobody ever gets the lock: a try that it began after so long was refused. It tries as often as
+// anything may happen, as do those that were refused, or alone, at the beginning and in the end.
+func (p *player) stuck(w *world, alone bool) (bool, error) {
 	defer func(before seen) {
 		before.endless = p.seen.endless
 		p.seen = before
@@ -87,7 +78,10 @@ func (p *player) stuck(w *world, pace pace) (bool, error) {
 	}
 	w.clients = append(w.clients, client{at: at, ends: never})
 	p.recorder.tries(fresh)
-	t := trial{player: p, world: w, pace: pace, tried: make([]bool, fresh+1), left: trialLength(p.Lease) + 1}
+	t := trial{player: p, world: w, every: ms(p.Grid), alone: alone, tried: make([]bool, fresh+1), left: trialLength(p.Lease) + 1}
+	if alone {
+		t.every = t.left
+	}
 	for ; !t.held(); t.steps++ {
 		o, there := t.step()
 		switch {
@@ -114,7 +108,7 @@ func (t *trial) held() bool {
 		if c.active() || c.phase == holding {
 			return true
 		}
-		if c.phase == tired && !t.pace.alone {
+		if c.phase == tired && !t.alone {
 			c.phase, c.count.tries = waiting, 0
 		}
 	}
@@ -129,7 +123,7 @@ func (t *trial) step() (o Choice, there bool) {
 			switch {
 			case o.kind != calls:
 				return o, true
-			case !t.tried[i] && (fresh || !t.pace.alone):
+			case !t.tried[i] && (fresh || !t.alone):
 				if t.tried[i] = true; fresh && t.left <= 0 {
 					t.late++
 				}
@@ -142,7 +136,7 @@ func (t *trial) step() (o Choice, there bool) {
 
 // later lets time pass until the next try, or until a wait ends before it.
 func (t *trial) later() Choice {
-	next := t.pace.every
+	next := t.every
 	if t.left > 0 {
 		next = min(next, t.left)
 	}

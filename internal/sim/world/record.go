@@ -26,11 +26,11 @@ type Record struct {
 
 // Record makes choices again, and records them. A trial is one in which a fresh client tries at the end: seldom, if that shows that the lock is stuck.
 func (s *Space) Record(path []Choice, trial bool) (*Record, error) {
-	record, err := s.player.record(path, trial, seldom(s.Lease))
+	record, err := s.player.record(path, trial, true)
 	if err != nil || !trial || slices.Contains(record.Trace.Verdict.Names(), checker.StuckLock) {
 		return record, err
 	}
-	return s.player.record(path, trial, often(s.Grid))
+	return s.player.record(path, trial, false)
 }
 
 // recorder records a sequence of choices while it is made again. A nil one records nothing.
@@ -50,7 +50,7 @@ type operationOf struct{ client, number int }
 // asked is the time between two state probes. This model needs none.
 const asked = time.Microsecond
 
-func (p *player) record(path []Choice, trial bool, pace pace) (*Record, error) {
+func (p *player) record(path []Choice, trial, alone bool) (*Record, error) {
 	r := &recorder{player: p, now: trace.Start, ids: map[operationOf]int64{}, trial: -1, trace: &trace.Trace{
 		Lock: p.Lock.Name, Clients: p.Clients, Servers: p.Servers, Lease: p.Lease, Skew: p.Skew, ClockRate: p.ClockRate, Began: past.Epoch,
 	}}
@@ -82,7 +82,7 @@ func (p *player) record(path []Choice, trial bool, pace pace) (*Record, error) {
 	}
 	record.Trial = [2]int{len(r.trace.Events), len(r.trace.Steps)}
 	if trial {
-		if _, err := p.stuck(w, pace); err != nil {
+		if _, err := p.stuck(w, alone); err != nil {
 			return nil, err
 		}
 	} else if r.trace.Ending, err = r.ending(w); err != nil {
