@@ -69,12 +69,12 @@ func variants() []variant {
 
 // variantOf finds a variant by its column; ok: the column is one.
 func variantOf(c Column) (v variant, ok bool) {
-	all := variants()
-	i := slices.IndexFunc(all, func(v variant) bool { return v.column == c })
-	if i < 0 {
-		return variant{}, false
+	for _, v := range variants() {
+		if v.column == c {
+			return v, true
+		}
 	}
-	return all[i], true
+	return v, false
 }
 
 // with is what may strike in the column if one kind of fault does, and without what has struck without what the column is about.

@@ -196,10 +196,9 @@ func (l *library) find(args []string) (found command, wrong service.Reply) {
 }
 
 func unknownCommand(args []string) service.Reply {
-	var text strings.Builder
-	text.WriteString("ERR unknown command '" + args[0] + "', with args beginning with: ")
+	text := "ERR unknown command '" + args[0] + "', with args beginning with: "
 	for _, arg := range args[1:] {
-		text.WriteString("'" + arg + "' ")
+		text += "'" + arg + "' "
 	}
-	return failure(text.String())
+	return failure(text)
 }

@@ -62,9 +62,16 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 	}
 	began := time.Now()
 	for {
-		s := newSearch(config, space)
-		s.began = began
-		err = patiently(ctx, space, s.whole)
+		s := &search{
+			config: config, space: space, began: began, links: make([]link, 1), seen: newFingerprints(), ends: map[world.State]bool{},
+			found: findings{wanted: config.wanted(), excused: map[checker.Name]sequence{}, all: map[checker.Name]*trace.Trace{}, dismissed: map[checker.Name]int{}},
+		}
+		err = patiently(ctx, space, func(ctx context.Context) error {
+			if err := s.all(ctx); err != nil {
+				return err
+			}
+			return s.finish()
+		})
 		if errors.Is(err, errNoEnd) {
 			return nil, err
 		}
@@ -77,21 +84,6 @@ func Search(ctx context.Context, config Config) (*Result, error) {
 			return nil, err
 		}
 		return &s.result, nil
-	}
-}
-
-// whole searches, and concludes.
-func (s *search) whole(ctx context.Context) error {
-	if err := s.all(ctx); err != nil {
-		return err
-	}
-	return s.finish()
-}
-
-func newSearch(config Config, space *world.Space) *search {
-	return &search{
-		config: config, space: space, links: make([]link, 1), seen: newFingerprints(), ends: map[world.State]bool{},
-		found: findings{wanted: config.wanted(), excused: map[checker.Name]sequence{}, all: map[checker.Name]*trace.Trace{}, dismissed: map[checker.Name]int{}},
 	}
 }
 

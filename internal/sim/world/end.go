@@ -1,6 +1,7 @@
 package world
 
 import (
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/checker"
@@ -26,13 +27,10 @@ func (r State) Ending() State {
 
 // Rests says whether no client is in the middle of something: those that have not ended have not come yet, or were refused.
 func (s *Space) Rests(r *State) bool {
-	for i := range s.Clients {
-		p := s.parts.client(r, i)
-		if !p.done && (p.main || p.beside || len(p.c.travel) > 0 || p.c.at.Busy) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.clients[:s.Clients], func(n int32) bool {
+		p := &s.parts.clients.list[n]
+		return !p.done && (p.main || p.beside || len(p.c.travel) > 0 || p.c.at.Busy)
+	})
 }
 
 // Stuck says whether the lock is stuck for a fresh client in a state in which all others rest.

@@ -65,12 +65,9 @@ func (p *player) serveNodes(w *world, i int, q message, unheard bool) []service.
 // removed notes that a client has removed a node, whoever has made it.
 func (w *world) removed(by int, node string) {
 	for i := range w.clients {
-		s := &w.clients[i].session
-		at := slices.IndexFunc(s.made, func(m made) bool { return m.name == node })
-		if at >= 0 {
-			s.made = slices.Delete(s.made, at, at+1)
-			w.others = w.others || i != by
-		}
+		s, before := &w.clients[i].session, len(w.clients[i].session.made)
+		s.made = slices.DeleteFunc(s.made, func(m made) bool { return m.name == node })
+		w.others = w.others || i != by && len(s.made) < before
 	}
 }
 

@@ -133,7 +133,7 @@ func (p *player) makeOfSession(w *world, o Choice) (done bool, err error) {
 	c, i, task := &w.clients[o.client], int(o.client), int(o.task)
 	switch s := &c.session; o.kind {
 	case heals:
-		c.heal()
+		s.cut, s.come, s.unheard = false, s.come|s.unheard, 0 // its watches are set again
 		return true, nil
 	case contacts:
 		c.stepped(o)
@@ -229,12 +229,6 @@ func (c *client) cutOff() {
 			m.soon, m.torn = false, false
 		}
 	}
-}
-
-// heal ends it. The client's watches are set again.
-func (c *client) heal() {
-	s := &c.session
-	s.cut, s.come, s.unheard = false, s.come|s.unheard, 0
 }
 
 // end: the session of a client is over, and so is each connection by which it has sent something. What it was to send by another one waits.

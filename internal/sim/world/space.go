@@ -162,10 +162,5 @@ func (s *Space) Spent(r *State) int { return s.parts.struck(r).all }
 
 // Ended says whether no client will do anything any more unless time passes.
 func (s *Space) Ended(r *State) bool {
-	for i := range s.Clients {
-		if !s.parts.client(r, i).done {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.clients[:s.Clients], func(n int32) bool { return !s.parts.clients.list[n].done })
 }

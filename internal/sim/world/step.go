@@ -238,11 +238,6 @@ func (p *player) receive(w *world, i int, n process.Notice) {
 	}
 }
 
-func namesScripts(command string) bool {
-	name := strings.ToUpper(command)
-	return name == "SCRIPT" || strings.HasPrefix(name, "EVALSHA")
-}
-
 // serve has a server execute a request.
 func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply {
 	if p.sessions && asksKeeper(m.server) {
@@ -257,8 +252,9 @@ func (p *player) serve(w *world, i int, m message, unheard bool) []service.Reply
 	var replies []service.Reply
 	for _, command := range m.commands {
 		replies = append(replies, v.model.Do(connection(i, m.conn), command...))
-		p.service.hashes = p.service.hashes || namesScripts(command[0])
-		p.service.subscribes = p.service.subscribes || strings.EqualFold(command[0], "SUBSCRIBE")
+		name := strings.ToUpper(command[0])
+		p.service.hashes = p.service.hashes || name == "SCRIPT" || strings.HasPrefix(name, "EVALSHA")
+		p.service.subscribes = p.service.subscribes || name == "SUBSCRIBE"
 	}
 	p.meet(m, v.model.Unknown())
 	if p.service.subscribes {
