@@ -112,7 +112,8 @@ func eval(s *Server, c *conn, args []string) service.Reply {
 
 // open makes the Lua state of which each interpreter is a thread. It has what scripts share and cannot change.
 func (l *library) open() {
-	l.state = lua.NewState(smallState())
+	// It takes little memory until a script needs more, and has as many calls within each other as Lua 5.1.
+	l.state = lua.NewState(lua.Options{SkipOpenLibs: true, RegistrySize: 256, RegistryMaxSize: 1 << 20, CallStackSize: 20_000, MinimizeStackMemory: true})
 	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenString, lua.OpenTable, lua.OpenMath} {
 		l.state.Push(l.state.NewFunction(open))
 		l.state.Call(0, 0)
@@ -168,11 +169,6 @@ func (l *library) fixed(shown *lua.LTable) *lua.LTable {
 func (l *library) isFixed(table *lua.LTable) bool {
 	rules, has := table.Metatable.(*lua.LTable)
 	return has && rules.RawGetString("__newindex") == l.refuseChange
-}
-
-// smallState is a Lua state that takes little memory until a script needs more. It has as many calls within each other as Lua 5.1.
-func smallState() lua.Options {
-	return lua.Options{SkipOpenLibs: true, RegistrySize: 256, RegistryMaxSize: 1 << 20, CallStackSize: 20_000, MinimizeStackMemory: true}
 }
 
 // interpreter runs scripts, one at a time. What a script can change is a run's own: its keys, its arguments, and what it makes itself.

@@ -225,11 +225,6 @@ func (p *player) faultsAt(list []Choice, k *struck, v *serverPart, i int, asked 
 	return list
 }
 
-// occupied says whether a server has the lock, or anything that ends.
-func (v *server) occupied() bool {
-	return len(v.model.State(lockKey).Type) > 0 || len(v.model.Expiries()) > 0
-}
-
 // asks are the servers to which or from which something of a client is on its way, in bits.
 func (c *client) asks() (servers uint8) {
 	for _, wait := range c.at.Waits {

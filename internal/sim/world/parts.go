@@ -44,7 +44,7 @@ type serverPart struct {
 	server
 	times    []int
 	quarters []int // of a lease, before something ends, if the lock asks for how long that is
-	occupied bool  // something that time or its end may change
+	occupied bool  // it has the lock, or anything that ends
 	left     []int // of a ZooKeeper: how long each client's session lasts
 }
 
@@ -202,7 +202,7 @@ func (s *Space) serverOf(v server) int32 {
 	if n, known := s.parts.servers.numbers[string(s.scratch.text)]; known {
 		return n
 	}
-	p := serverPart{server: v, occupied: v.occupied()}
+	p := serverPart{server: v, occupied: v.model.State(lockKey).Exists() || len(v.model.Expiries()) > 0}
 	for _, left := range v.model.Expiries() {
 		p.times = append(p.times, around(ms(left))...)
 		for t := ms(left - s.Grid); s.player.past.Lives && t > max(ms(left-s.Lease), 0); t -= ms(s.Grid) {

@@ -52,15 +52,11 @@ func (v *stake) live(on bool) bool {
 // ghosts says whether another client than this one has a part without having been told that it has the lock.
 func (s *shares) ghosts(but int) bool {
 	for i := range s.stakes {
-		if i != but && s.isGhost(i) {
+		if i != but && s.stakes[i].ghost > 0 && !s.stakes[i].dead && s.has(i) > 0 {
 			return true
 		}
 	}
 	return false
-}
-
-func (s *shares) isGhost(i int) bool {
-	return s.stakes[i].ghost > 0 && !s.stakes[i].dead && s.has(i) > 0
 }
 
 // has is how many servers a client may have.
