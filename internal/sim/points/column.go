@@ -89,11 +89,8 @@ func (v variant) with(kind faults.Kind) search.Config {
 }
 
 func (v variant) without(kind faults.Kind, struck []faults.Kind) search.Config {
-	n := len(struck)
-	if slices.Contains(struck, v.beside) {
-		n--
-	}
-	return onlyKind(kind, n)
+	others := slices.DeleteFunc(slices.Clone(struck), func(k faults.Kind) bool { return k == v.beside })
+	return onlyKind(kind, len(others))
 }
 
 // point is an entry of a column.

@@ -29,7 +29,7 @@ type inputs struct {
 	client, server, monitor, now int32
 	number                       int32  // one more than the greatest that other clients know
 	turn                         int8   // counted from turnOver
-	seen                         uint16 // of other clients, by the monitor
+	seen                         uint32 // of other clients, by the monitor
 }
 
 // effect is what comes of such a step.
@@ -130,7 +130,7 @@ func (s *Space) reading(key inputs, r *State, reads reads) inputs {
 	for k := range s.Clients {
 		p := s.parts.client(r, k)
 		if reads.monitor && k != int(key.choice.client) {
-			key.seen |= uint16(p.seen) << (3 * k)
+			key.seen |= uint32(p.seen) << (seenBits * k)
 		}
 		if reads.numbers && k != int(key.choice.client) {
 			key.number = max(key.number, int32(p.top))

@@ -18,7 +18,8 @@ func (s *Space) Suspect(name checker.Name) (suspects suspicion.Set) {
 
 // looks is what a client's operation has seen and done.
 type looks struct {
-	after                    bool  // its acquire was called, or may have been, after the owner had been told that it has not got the lock
+	after                    bool  // its acquire was called after the owner had been told that it has not got the lock
+	since                    uint8 // the clients, in bits, that had been told so when its acquire was called, and whose late command may yet take the lock
 	took, passed             bool  // its acquire has taken the lock; and since then another client was told that it has it
 	left                     bool  // its acquire was refused by a lock that a release had left in place
 	ghost                    bool  // its acquire met the lock of a client that was told that it has not got it
@@ -70,6 +71,11 @@ func (m *monitor) called(w *world, i int, op history.Op) {
 			m.queue.Calls(i)
 		}
 		*l = looks{after: m.owner.client >= 0 && m.owner.standing == refused || m.shares.ghosts(i)}
+		for k := range w.clients {
+			if w.clients[k].refusedLate() {
+				l.since |= 1 << k
+			}
+		}
 	case history.OpWork:
 		if c.phase = working; !c.writesLate() {
 			m.overtaken &^= 1 << i
@@ -292,15 +298,22 @@ func (m *monitor) commanded(w *world, i int, q message, change history.Change) {
 	m.recount(w, i, q, command.Effect, command.Foreign, acquires)
 	m.left = m.left && !command.Foreign && stays(command.Effect, change)
 	if m.follow(command, mine, change); m.owner.client == i {
-		m.haunts(w, mine)
+		m.haunts(mine)
 	}
 }
 
-// haunts: a late command of an acquire that was refused has taken the lock. Whoever acquires now may have called since.
-func (m *monitor) haunts(w *world, late claim) {
-	for k := range w.clients {
-		m.clients[k].after = m.clients[k].after || late.standing == refused && w.clients[k].phase == acquiring
+// haunts: a late command of an acquire that was refused has taken the lock.
+func (m *monitor) haunts(late claim) {
+	for k := range m.clients {
+		l := &m.clients[k]
+		l.after = l.after || late.standing == refused && l.since>>late.client&1 != 0
 	}
+}
+
+// refusedLate says whether what a refused acquire has sent, or a node that it has made, may yet take the lock.
+func (c *client) refusedLate() bool {
+	refused := func(m message) bool { return m.op == history.OpAcquire && m.ended && !m.ok }
+	return slices.ContainsFunc(c.travel, refused) || slices.ContainsFunc(c.session.made, func(m made) bool { return refused(m.message) })
 }
 
 // recount notes what a command has made of the queue, and of how often its client has the lock.

@@ -177,22 +177,14 @@ func (p *player) deadlines(c *client) (times []int, due int) {
 	return times, due
 }
 
-// What the monitor sees of clients, in bits, at the steps of others.
-const (
-	seenActive = 1 << iota
-	seenOn
-	seenWriting
-)
+// seenBits is how much the monitor sees of a client at the steps of others.
+const seenBits = 4
 
 func (c *client) seen() (bits uint8) {
-	if c.active() {
-		bits |= seenActive
-	}
-	if c.on {
-		bits |= seenOn
-	}
-	if c.phase == working || c.writesLate() {
-		bits |= seenWriting
+	for bit, is := range [seenBits]bool{c.active(), c.on, c.phase == working || c.writesLate(), c.refusedLate()} {
+		if is {
+			bits |= 1 << bit
+		}
 	}
 	return bits
 }

@@ -167,7 +167,7 @@ func (m *monitor) commandedOnOne(w *world, i int, q message, change history.Chan
 	}
 	if int(*part) == i+1 && effect != history.EffectNone {
 		s.gains(w, i, mine)
-		m.haunts(w, mine)
+		m.haunts(mine)
 	}
 	if effect == history.EffectCreated && s.has(i) < s.need {
 		effect = history.EffectNone // it has not got the lock

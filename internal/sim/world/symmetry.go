@@ -146,6 +146,7 @@ func (o *order) monitor(before *monitor) print {
 		if l.kept > 0 {
 			l.kept = o.to[l.kept-1] + 1
 		}
+		l.since = uint8(suspicion.Renumber(uint32(l.since), o.to))
 		m.clients[k] = l
 	}
 	m.overtaken = uint8(suspicion.Renumber(uint32(m.overtaken), o.to))
