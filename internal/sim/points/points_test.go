@@ -165,6 +165,19 @@ func TestARowOfSomeColumnsKnowsNoMixture(t *testing.T) {
 	assert.Empty(t, Differences(lines, reviewed))
 }
 
+// A search that ended among three clients once says nothing of two clients twice, which the reviewed table may know.
+func TestASearchOfOneRoundDoesNotContradictTwo(t *testing.T) {
+	for text, agrees := range map[string]bool{"1 double-holder in 2x2": true, "1 double-holder": false} {
+		lines, err := parseLines("a none -\na pause >1")
+		require.NoError(t, err)
+		reviewed, err := parseLines("a none -\na pause " + text)
+		require.NoError(t, err)
+		assert.NotEmpty(t, Differences(lines, reviewed), text)
+		lines[0].Cells["pause"] = Cell{Break{Clear: 1, once: true}, Break{Clear: 1, once: true}}
+		assert.Equal(t, agrees, len(Differences(lines, reviewed)) == 0, text)
+	}
+}
+
 // A smaller search may know less than the reviewed table, but neither more nor anything else.
 func TestSmallerSearchesMayKnowLess(t *testing.T) {
 	tests := []struct {

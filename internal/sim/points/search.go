@@ -259,7 +259,7 @@ func (r *rowSearch) within(order []search.Config, states int, what search.Config
 		}
 		switch {
 		case !result.Complete():
-			b := Break{Clear: result.Faults - 1, Steps: result.Steps}
+			b := Break{Clear: result.Faults - 1, Steps: result.Steps, once: i < len(order)-1}
 			if i > 0 && most > 0 && b.open() {
 				b = Break{Clear: most, Within: boundsText(order[i-1])}
 			}
