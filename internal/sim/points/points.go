@@ -46,7 +46,7 @@ type Break struct {
 	Clear     int            // with so many faults it certainly holds; negative: not even without any
 	Steps     int            // with one more it holds for so many steps, as far as was searched; 0: it was not
 	Twice     bool           // it takes two rounds
-	once      bool           // two rounds were not searched, which the table does not say
+	once      bool           // two clients twice were not searched, which the table does not say
 	found     *trace.Trace   // the first counterexample; nil: there is none, or the line was read from a file
 	Within    string         // that nothing was found is so within these bounds, and not known within wider ones; empty: within all
 }

@@ -717,6 +717,12 @@ var byTypes = map[string]func(made) impls.Lock{
 		l.env.Go(func(ctx context.Context) { _ = l.env.Sleep(ctx, 3*l.lease) })
 		return &l
 	},
+	"too-many-tasks": func(l made) impls.Lock {
+		for range 65 {
+			l.env.Go(func(ctx context.Context) { _ = l.env.Sleep(ctx, 3*l.lease) })
+		}
+		return &l
+	},
 	"task-of-a-task": func(l made) impls.Lock {
 		l.env.Go(func(context.Context) {
 			l.env.Go(func(ctx context.Context) { _ = l.env.Sleep(ctx, 3*l.lease) })

@@ -41,6 +41,7 @@ up-and-down         2x1                        holds double-holder
 set-member          2x1                        holds double-holder
 list-element        2x1                        holds double-holder
 sleeps-three-times  2x1  crash                 holds
+too-many-tasks      1x1                        refuses: the lock has more than 64 tasks at a time
 ~gives-up-in-time   2x1  pause                 holds wrongful-delete overwrite wrongful-renew
 
 # Who sets, waits and looks again has the lock, unless it is paused before it sets.
