@@ -98,18 +98,16 @@ func (r *Restartable) stop(ctx context.Context) error {
 	if err := r.Run(ActionStop); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, downTime, fmt.Errorf("%v after the command to stop it has ended well, it still answers", downTime))
-	defer cancel()
-	for {
-		answers := r.at.Answers(ctx)
-		switch {
-		case ctx.Err() != nil: // that it has not answered by then does not count
-			return fmt.Errorf("redis at %s: %w", r.at, context.Cause(ctx))
-		case !answers:
-			return nil
+	// An ask must not end by this bound: a connection whose time is over may report it before the context does, as if nobody answered.
+	for until := time.Now().Add(downTime); r.at.Answers(ctx); {
+		if time.Now().After(until) {
+			return fmt.Errorf("redis at %s: %v after the command to stop it has ended well, it still answers", r.at, downTime)
 		}
-		_ = daemon.Pause(ctx) // an error is the end of ctx
+		if err := daemon.Pause(ctx); err != nil {
+			return err
+		}
 	}
+	return context.Cause(ctx)
 }
 
 // start runs the command, waits until another process answers than before, and gives the cell's keys what is left of them.
