@@ -230,21 +230,21 @@ var catalogue = All()
 
 // Find looks a fault up by its name or a former one. An unknown name yields a Fault without a target.
 func Find(name string) (Fault, bool) {
-	i := slices.IndexFunc(catalogue, func(f Fault) bool { return string(f.Kind) == name || slices.Contains(f.Old, name) })
-	if i < 0 {
+	f, ok := where(func(f *Fault) bool { return string(f.Kind) == name || slices.Contains(f.Old, name) })
+	if !ok {
 		return Fault{Kind: Kind(name), Recorded: Kind(name)}, false
 	}
-	return catalogue[i], true
+	return f, true
 }
 
 // BegunBy is the fault that a script begins with these words; ok is false if they begin none.
 func BegunBy(words string) (f Fault, ok bool) {
-	return where(func(f Fault) bool { return f.Begins != "" && f.Begins == words })
+	return where(func(f *Fault) bool { return f.Begins != "" && f.Begins == words })
 }
 
 // EndedBy is the fault that a script ends with these words, the first if they end several; ok is false if they end none.
 func EndedBy(words string) (f Fault, ok bool) {
-	return where(func(f Fault) bool { return f.Ends != "" && f.Ends == words })
+	return where(func(f *Fault) bool { return f.Ends != "" && f.Ends == words })
 }
 
 // SpokenOf is the fault that a script begins, prepares or, of a server, ends with these words; ok is false if they are about none.
@@ -252,17 +252,19 @@ func SpokenOf(words string) (f Fault, ok bool) {
 	if f, ok = BegunBy(words); ok {
 		return f, true
 	}
-	return where(func(f Fault) bool {
+	return where(func(f *Fault) bool {
 		return slices.Contains(f.Also, words) || f.Target == OnServer && words != "" && f.Ends == words
 	})
 }
 
-func where(is func(Fault) bool) (f Fault, ok bool) {
-	i := slices.IndexFunc(catalogue, is)
-	if i < 0 {
-		return Fault{}, false
+// where does not copy what it passes over: entries are large, and each step of a script looks for several.
+func where(is func(*Fault) bool) (f Fault, ok bool) {
+	for i := range catalogue {
+		if is(&catalogue[i]) {
+			return catalogue[i], true
+		}
 	}
-	return catalogue[i], true
+	return Fault{}, false
 }
 
 // Of is the entry of a kind.

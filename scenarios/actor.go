@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/locklab/locklab/faults"
 	"github.com/locklab/locklab/history"
@@ -107,12 +108,16 @@ func (a *actor) operate(step Step) error {
 }
 
 // OfProcess says whether a verb concerns a process rather than one of the locks in it.
-func OfProcess(v Verb) bool {
-	return v != VerbOp && slices.ContainsFunc(faults.All(), func(f faults.Fault) bool {
-		hit := f.Target == faults.OnProcess || f.Target == faults.OnClock || f.Target == faults.OnLink
-		return hit && (f.Begins == string(v) || f.Ends == string(v))
-	})
-}
+func OfProcess(v Verb) bool { return v != VerbOp && slices.Contains(processVerbs(), v) }
+
+var processVerbs = sync.OnceValue(func() (all []Verb) {
+	for _, f := range faults.All() {
+		if f.Target == faults.OnProcess || f.Target == faults.OnClock || f.Target == faults.OnLink {
+			all = append(all, Verb(f.Begins), Verb(f.Ends))
+		}
+	}
+	return all
+})
 
 // ofLink says whether a verb begins or ends a fault of a client's links.
 func ofLink(v Verb) bool {

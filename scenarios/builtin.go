@@ -4,17 +4,26 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed scripts/*.lab
 var scripts embed.FS
 
-// Builtin returns the built-in scripts of those names; without names, all of them in their order for readers.
+// Builtin returns the built-in scripts of those names; without names, all of them in their order for readers. Callers share these, and change none.
 func Builtin(names ...string) ([]*Script, error) {
-	if len(names) == 0 {
-		names = order()
+	if len(names) > 0 {
+		return readBuiltin(names)
 	}
+	all, err := everyBuiltin()
+	return slices.Clone(all), err
+}
+
+var everyBuiltin = sync.OnceValues(func() ([]*Script, error) { return readBuiltin(order()) })
+
+func readBuiltin(names []string) ([]*Script, error) {
 	var all []*Script
 	for _, name := range names {
 		src, err := scripts.ReadFile(path.Join("scripts", name+suffix))

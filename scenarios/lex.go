@@ -29,7 +29,7 @@ func splitLines(src []byte, wrong *complaints) []line {
 		return nil
 	}
 	src = bytes.TrimPrefix(src, []byte("\uFEFF"))
-	var lines []line
+	lines := make([]line, 0, bytes.Count(src, []byte("\n"))+1)
 	number := 0
 	for text := range strings.SplitSeq(string(src), "\n") {
 		if wrong.full {
@@ -50,6 +50,9 @@ func splitLines(src []byte, wrong *complaints) []line {
 }
 
 func isText(s string) bool {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return true
+	}
 	if !utf8.ValidString(s) {
 		return false
 	}
@@ -97,17 +100,15 @@ func (r *reader) next() string {
 	return word
 }
 
-// accept takes the words of the phrase if they come next.
+// accept takes the words of the phrase, with single blanks between them, if they come next.
 func (r *reader) accept(phrase string) bool {
-	words := strings.Fields(phrase)
-	if len(r.words) < len(words) {
-		return false
-	}
-	for i, word := range words {
-		if r.words[i] != word {
+	rest := r.words
+	for word := range strings.SplitSeq(phrase, " ") {
+		if len(rest) == 0 || rest[0] != word {
 			return false
 		}
+		rest = rest[1:]
 	}
-	r.words = r.words[len(words):]
+	r.words = rest
 	return true
 }

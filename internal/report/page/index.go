@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/locklab/locklab/checker"
 	"github.com/locklab/locklab/impls"
@@ -16,8 +15,6 @@ import (
 	"github.com/locklab/locklab/internal/report/outcome"
 	"github.com/locklab/locklab/scenarios"
 )
-
-var builtin = sync.OnceValues(func() ([]*scenarios.Script, error) { return scenarios.Builtin() }) // parsed once for all pages
 
 // pageIndex is what the page knows of a run before a cell is opened.
 type pageIndex struct {
@@ -94,7 +91,7 @@ func newPageIndex(m outcome.Matrix, beside Beside, sources *pageSources) *pageIn
 		card.Code = sources.codeOf(lock)
 		x.Locks = append(x.Locks, card)
 	}
-	scripts, _ := builtin() // without them the page lacks titles
+	scripts, _ := scenarios.Builtin() // without them the page lacks titles
 	for _, name := range m.Scenarios {
 		if beside.Explored != nil {
 			x.Scenarios = append(x.Scenarios, pageScenario{Name: format.Clean(name), Title: beside.Explored.Titles[name]})
