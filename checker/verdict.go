@@ -119,6 +119,9 @@ type Verdict struct {
 
 // Names are the distinct anomalies of the verdict in the order of Definitions.
 func (v Verdict) Names() []Name {
+	if len(v.Anomalies) == 0 {
+		return nil
+	}
 	var names []Name
 	for _, d := range Definitions() {
 		if slices.ContainsFunc(v.Anomalies, func(a Anomaly) bool { return a.Name == d.Name }) {

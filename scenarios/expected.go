@@ -28,6 +28,7 @@ type cellName struct{ scenario, lock string }
 
 // row is a cell of the matrix: one line of its file.
 type row struct {
+	line           int      // of the file; of one that was added: 0
 	above          []string // the comment lines above it
 	scenario, lock string
 	verdict        checker.Verdict
@@ -49,8 +50,8 @@ func (m *Matrix) Lookup(scenario, lock string) (checker.Verdict, bool) {
 // Locks lists the locks that the matrix has in the scenario, in its order.
 func (m *Matrix) Locks(scenario string) []string {
 	var names []string
-	for _, r := range m.rows {
-		if r.scenario == scenario {
+	for i := range m.rows { // there are thousands, and each is large
+		if r := &m.rows[i]; r.scenario == scenario {
 			names = append(names, r.lock)
 		}
 	}
@@ -172,9 +173,9 @@ func (e Expectation) Verdict() checker.Verdict { return broken(e.Anomalies) }
 // broken is a verdict with the names of the anomalies only, in the order of their definitions.
 func broken(names []checker.Name) checker.Verdict {
 	v := checker.Verdict{Kind: checker.Broken}
-	for _, d := range checker.Definitions() {
-		if slices.Contains(names, d.Name) {
-			v.Anomalies = append(v.Anomalies, checker.Anomaly{Name: d.Name})
+	for _, name := range anomalies() {
+		if slices.Contains(names, checker.Name(name)) {
+			v.Anomalies = append(v.Anomalies, checker.Anomaly{Name: checker.Name(name)})
 		}
 	}
 	return v

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/locklab/locklab/checker"
 )
@@ -12,7 +13,8 @@ import (
 // ParseExpected reads a matrix. Errors name the file by path. The error is an Errors.
 func ParseExpected(path string, src []byte) (*Matrix, error) {
 	m, wrong := &Matrix{}, complaints{file: path}
-	lines := map[[2]string]int{}
+	about := len(src) / 80 // bytes of a row
+	m.rows, m.at = make([]row, 0, about), make(map[cellName]int, about)
 	var above []string
 	for _, l := range splitLines(src, &wrong) {
 		if wrong.full {
@@ -29,16 +31,14 @@ func ParseExpected(path string, src []byte) (*Matrix, error) {
 			continue
 		}
 		cell, err := parseRow(l.text)
-		key := [2]string{cell.scenario, cell.lock}
-		if before := lines[key]; err == nil && before > 0 {
-			err = fmt.Errorf("%s in %s is on line %d already", cell.lock, cell.scenario, before)
+		if before := m.find(cell.scenario, cell.lock); err == nil && before >= 0 {
+			err = fmt.Errorf("%s in %s is on line %d already", cell.lock, cell.scenario, m.rows[before].line)
 		}
 		if err != nil {
 			wrong.add(l.number, "%s", err)
 			continue
 		}
-		lines[key] = l.number
-		cell.above, above = above, nil
+		cell.line, cell.above, above = l.number, above, nil
 		m.add(cell)
 	}
 	m.tail = above
@@ -50,18 +50,28 @@ func ParseExpected(path string, src []byte) (*Matrix, error) {
 
 // parseRow reads "scenario  lock  verdict".
 func parseRow(text string) (row, error) {
-	words := strings.Fields(text)
-	if len(words) < 3 {
+	scenario, text := cutWord(text)
+	lock, text := cutWord(text)
+	if text == "" {
 		return row{}, errors.New("a cell is 'scenario  lock  verdict', where the verdict is 'safe', anomalies, or 'n/a: why'")
 	}
-	verdict, err := parseVerdict(strings.Join(words[2:], " "))
-	return row{scenario: words[0], lock: words[1], verdict: verdict}, err
+	verdict, err := parseVerdict(text)
+	return row{scenario: scenario, lock: lock, verdict: verdict}, err
+}
+
+// cutWord cuts the first word off a text that begins with one, and the blanks behind it.
+func cutWord(text string) (word, rest string) {
+	end := strings.IndexFunc(text, unicode.IsSpace)
+	if end < 0 {
+		return text, ""
+	}
+	return text[:end], strings.TrimSpace(text[end:])
 }
 
 // parseVerdict reads what checker.Verdict.String writes, except unknown, which is no expectation.
 func parseVerdict(text string) (checker.Verdict, error) {
 	kind, reason, hasReason := strings.Cut(text, ":")
-	reason = strings.TrimSpace(reason)
+	reason = strings.Join(strings.Fields(reason), " ")
 	switch checker.Kind(kind) {
 	case checker.Safe:
 		if hasReason {
@@ -80,12 +90,11 @@ func parseVerdict(text string) (checker.Verdict, error) {
 }
 
 func parseAnomalies(text string) (checker.Verdict, error) {
-	known := anomalies()
 	var named []checker.Name
 	for word := range strings.SplitSeq(text, ",") {
 		word = string(checker.Named(strings.TrimSpace(word)))
-		if !slices.Contains(known, word) {
-			return checker.Verdict{}, unknownWord("verdict or anomaly", word, append(known, string(checker.Safe), string(checker.NotApplicable)))
+		if !slices.Contains(anomalies(), word) {
+			return checker.Verdict{}, unknownWord("verdict or anomaly", word, append(slices.Clone(anomalies()), string(checker.Safe), string(checker.NotApplicable)))
 		}
 		if slices.Contains(named, checker.Name(word)) {
 			return checker.Verdict{}, fmt.Errorf("anomaly %q is named twice", word)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -257,13 +258,13 @@ func (p *parser) expect(words []string) error {
 	return nil
 }
 
-func anomalies() []string {
+var anomalies = sync.OnceValue(func() []string {
 	var names []string
 	for _, d := range checker.Definitions() {
 		names = append(names, string(d.Name))
 	}
 	return names
-}
+})
 
 func (p *parser) needs(words []string) error {
 	for i, word := range words {
