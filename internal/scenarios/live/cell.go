@@ -32,7 +32,7 @@ type cell struct {
 	keys    *ledger.Keys   // on the lock server at an address; nil: the servers are the lab's own
 	before  redis.Identity // of the server at an address
 	storm   *stormRunner   // runs instead of the script's steps; nil: none
-	greets  bool           // the client only says hello
+	clocks  bool           // of a greeting: the client will play scripts that set clocks
 	store   *store
 	own     *isolation // nil: the cell shares servers
 	mortals []mortality

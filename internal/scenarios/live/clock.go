@@ -13,13 +13,14 @@ func (p *peer) WantsClock() bool { return p.foreign() && p.cell.setsClocks() }
 
 // setsClocks says whether clients' clocks are among the faults of the cell, or of those that a greeting is for.
 func (c *cell) setsClocks() bool {
-	if c.greets {
-		return true
-	}
 	if c.storm != nil {
 		return slices.Contains(c.storm.Plan.Faults, faults.Skew)
 	}
-	return slices.ContainsFunc(c.run.Script.Steps, func(s scenarios.Step) bool { return s.Verb == scenarios.VerbClock })
+	return c.clocks || setsClocks(c.run.Script)
+}
+
+func setsClocks(script *scenarios.Script) bool {
+	return slices.ContainsFunc(script.Steps, func(s scenarios.Step) bool { return s.Verb == scenarios.VerbClock })
 }
 
 // reachClock finds out whether the clock of a client that cannot set it itself can be set from outside, and sets it right: the process may have

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/locklab/locklab/internal/scenarios/play"
@@ -23,8 +24,9 @@ type ClientError struct{ Why string }
 
 func (e *ClientError) Error() string { return "the client cannot be used: " + e.Why }
 
-// Greet starts a foreign client once, before any cell, and completes its subject by its hello. The error is a *ClientError if the client is to blame.
-func (w *World) Greet(ctx context.Context, subject play.Subject) (_ play.Subject, err error) {
+// Greet starts a foreign client once, before any cell, and completes its subject by its hello. Whether its clock can be set is found out if one of the
+// scripts that it will play sets clocks, or none is named: a shim is compiled for that. The error is a *ClientError if the client is to blame.
+func (w *World) Greet(ctx context.Context, subject play.Subject, scripts ...*scenarios.Script) (_ play.Subject, err error) {
 	script := &scenarios.Script{Name: greeting, Lease: greetTime, Clients: []string{"C1"}}
 	dir := filepath.Join(w.cfg.Dir, greeting)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -35,7 +37,8 @@ func (w *World) Greet(ctx context.Context, subject play.Subject) (_ play.Subject
 	}
 	w.serves(&subject.Traits)
 	c := w.newCell(subject, script, script.Clients, dir)
-	c.run.Record, c.greets = play.NewRecorder(c.stage.Now), true
+	c.run.Record = play.NewRecorder(c.stage.Now)
+	c.clocks = len(scripts) == 0 || slices.ContainsFunc(scripts, setsClocks)
 	bound := min(w.cfg.CellTimeout, greetTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("it had %v", bound))
 	defer cancel()

@@ -190,7 +190,7 @@ func (f *gradeFlags) grade(cmd *cobra.Command, exercise grade.Exercise) error {
 		return err
 	}
 	setting := lab.Setting{World: lab.Live, Server: live.Embedded, Timeout: gradeTimeout, Alone: true}
-	subject, err := lab.Meet(cmd.Context(), setting, play.Subject{Name: "client", Argv: f.argv})
+	subject, err := lab.Meet(cmd.Context(), setting, play.Subject{Name: "client", Argv: f.argv}, scripts...)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package option
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/locklab/locklab/cmd/lab/internal/cli"
 	"github.com/locklab/locklab/cmd/lab/internal/naming"
 	"github.com/locklab/locklab/impls"
-	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/play"
 )
 
@@ -90,13 +88,14 @@ func (f *Subjects) ProgramSubjects() ([]play.Subject, error) {
 }
 
 // Meet has each program say hello, and says aloud by what it is judged if it does not say so itself. Locks of the lab need no introduction.
-func (f *Subjects) Meet(ctx context.Context, setting lab.Setting, subjects []play.Subject, stderr io.Writer) ([]play.Subject, error) {
+// meet is lab.Meet for what they will play.
+func (f *Subjects) Meet(meet func(play.Subject) (play.Subject, error), subjects []play.Subject, stderr io.Writer) ([]play.Subject, error) {
 	if len(f.Programs) == 0 {
 		return subjects, nil
 	}
 	var met []play.Subject
 	for _, subject := range subjects {
-		subject, err := lab.Meet(ctx, setting, subject)
+		subject, err := meet(subject)
 		if err != nil {
 			return nil, err
 		}

@@ -14,8 +14,9 @@ import (
 	"github.com/locklab/locklab/scenarios"
 )
 
-// plan turns flags and arguments into cells, and finds every mistake in them before anything is started. meet introduces the subjects.
-func (f *runFlags) plan(args []string, meet func([]play.Subject) ([]play.Subject, error)) (plan lab.Plan, table *table, err error) {
+// plan turns flags and arguments into cells, and finds every mistake in them before anything is started. meet introduces the subjects
+// of the scripts.
+func (f *runFlags) plan(args []string, meet func([]play.Subject, []*scenarios.Script) ([]play.Subject, error)) (plan lab.Plan, table *table, err error) {
 	c := &f.campaign
 	if f.all && len(args) > 0 {
 		return plan, nil, cli.Usagef("--all means every scenario; remove %s or --all", strings.Join(args, " "))
@@ -43,7 +44,7 @@ func (f *runFlags) plan(args []string, meet func([]play.Subject) ([]play.Subject
 	if table, err = f.expected.table(scripts, len(c.subjects.Programs) > 0); err != nil {
 		return plan, nil, err
 	}
-	if subjects, err = meet(subjects); err != nil {
+	if subjects, err = meet(subjects, scripts); err != nil {
 		return plan, nil, err
 	}
 	if plan.Cases, err = f.cases(scripts, subjects, table); err != nil {

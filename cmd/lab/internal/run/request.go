@@ -11,6 +11,7 @@ import (
 	"github.com/locklab/locklab/history"
 	"github.com/locklab/locklab/internal/lab"
 	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/scenarios"
 )
 
 // Request is what the button of lab serve starts: what the command line would run, with one lock or all.
@@ -29,7 +30,7 @@ func (r Request) Scenario(scenario, world string) (plan lab.Plan, err error) {
 		r.Where.UseModel()
 	}
 	f := &runFlags{campaign: r.campaign()}
-	known := func(locks []play.Subject) ([]play.Subject, error) { return locks, nil }
+	known := func(locks []play.Subject, _ []*scenarios.Script) ([]play.Subject, error) { return locks, nil }
 	if plan, _, err = f.plan([]string{scenario}, known); err != nil {
 		return plan, err
 	}

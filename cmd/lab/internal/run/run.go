@@ -21,6 +21,7 @@ import (
 	"github.com/locklab/locklab/internal/report/screen"
 	"github.com/locklab/locklab/internal/scenarios/live"
 	"github.com/locklab/locklab/internal/scenarios/play"
+	"github.com/locklab/locklab/scenarios"
 )
 
 // runFlags are the flags of lab run as given.
@@ -115,8 +116,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if f.tours(args) {
 		return f.tour(cmd)
 	}
-	plan, table, err := f.plan(args, func(subjects []play.Subject) ([]play.Subject, error) {
-		return c.subjects.Meet(cmd.Context(), c.where.Setting, subjects, cmd.ErrOrStderr())
+	plan, table, err := f.plan(args, func(subjects []play.Subject, scripts []*scenarios.Script) ([]play.Subject, error) {
+		meet := func(subject play.Subject) (play.Subject, error) {
+			return lab.Meet(cmd.Context(), c.where.Setting, subject, scripts...)
+		}
+		return c.subjects.Meet(meet, subjects, cmd.ErrOrStderr())
 	})
 	if err != nil {
 		return err

@@ -133,7 +133,10 @@ func (f *stormFlags) run(cmd *cobra.Command, _ []string) error {
 		plan.Params.Seed = rand.Int64N(1 << 31)
 	}
 	c.seed = plan.Params.Seed
-	if plan.Subjects, err = c.subjects.Meet(cmd.Context(), c.where.Setting, plan.Subjects, cmd.ErrOrStderr()); err != nil {
+	meet := func(subject play.Subject) (play.Subject, error) {
+		return lab.Meet(cmd.Context(), c.where.Setting, subject)
+	}
+	if plan.Subjects, err = c.subjects.Meet(meet, plan.Subjects, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
 	if err := f.spread(plan.Subjects); err != nil {
