@@ -27,11 +27,9 @@ exec "$LOCKLAB_TEST_BINARY" worker`
 // sleepers lists the processes that sleep for so many seconds.
 func sleepers(t *testing.T, seconds int) (found []string) {
 	t.Helper()
-	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	require.NoError(t, err)
-	for _, path := range commands {
-		if text, err := os.ReadFile(path); err == nil && bytes.Equal(text, fmt.Appendf(nil, "sleep\x00%d\x00", seconds)) {
-			found = append(found, path)
+	for _, process := range running(t) {
+		if text, err := os.ReadFile(process + "/cmdline"); err == nil && bytes.Equal(text, fmt.Appendf(nil, "sleep\x00%d\x00", seconds)) {
+			found = append(found, process)
 		}
 	}
 	return found
@@ -90,7 +88,7 @@ func TestDescendantsOfAKilledLab(t *testing.T) {
 	left := sleepers(t, seconds+1)
 	for _, path := range left { // the rest is what docs/safety.md says
 		var pid int
-		_, err := fmt.Sscanf(path, "/proc/%d/", &pid)
+		_, err := fmt.Sscanf(path, "/proc/%d", &pid)
 		require.NoError(t, err)
 		files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/[0-4]", pid))
 		require.NoError(t, err)

@@ -104,12 +104,12 @@ func static(exe string) bool {
 // group lists the processes of a group.
 func group(leader int) []int {
 	var members []int
-	entries, err := filepath.Glob("/proc/[0-9]*/stat")
+	processes, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil
 	}
-	for _, entry := range entries {
-		text, err := os.ReadFile(entry)
+	for _, process := range processes {
+		text, err := os.ReadFile(process + "/stat")
 		if err != nil {
 			continue
 		}
@@ -118,7 +118,7 @@ func group(leader int) []int {
 		if len(fields) < 3 || fields[2] != strconv.Itoa(leader) || fields[0] == "Z" {
 			continue
 		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(entry))); err == nil {
+		if pid, err := strconv.Atoi(filepath.Base(process)); err == nil {
 			members = append(members, pid)
 		}
 	}
