@@ -97,8 +97,8 @@ func onServers() []Attack {
 		{Name: "string-rep", Does: "a script that doubles a string until memory is full", At: protocol.Work,
 			Verdict: safe + "|" + exhausted, // redis-server ends the script only
 			strike:  script("local s = string.rep('x', 1000000) while true do s = s .. s end")},
-		{Name: "many-sets", Does: "a script of five million SETs of 1 MB", At: protocol.Work, Verdict: exhausted,
-			strike: script("local long = string.rep('x', 1000000) for i = 1, 5000000 do redis.call('SET', 'key' .. i, long) end")},
+		{Name: "many-sets", Does: "a script of five million SETRANGEs of 1 MB", At: protocol.Work, Verdict: exhausted,
+			strike: script("local long = string.rep('x', 1000000) for i = 1, 5000000 do redis.call('SETRANGE', 'key' .. i, 0, long) end")},
 	}
 }
 
