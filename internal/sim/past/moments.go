@@ -161,8 +161,8 @@ func (l *Moments) sample(m, twin *Moment) error {
 		return err
 	}
 	if !m.same(other) {
-		return fmt.Errorf("the State of %s is the same after two histories, and yet it goes on in two ways; let it return all that the lock keeps:\n%s\n%s",
-			l.Lock.Name, m.outcome(), other.outcome())
+		return fmt.Errorf("the State of %s is the same after two histories, and yet it goes on in two ways; let it return all that the lock keeps:\n%d %+v %+v %q\n%d %+v %+v %q",
+			l.Lock.Name, m.tokens, m.Notices, m.Waits, m.Kept, other.tokens, other.Notices, other.Waits, other.Kept)
 	}
 	if m.Kept != "" {
 		return nil

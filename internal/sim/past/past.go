@@ -188,15 +188,12 @@ func (m *Moment) Under(client int, rename func(string) string, number func(*Mome
 }
 
 // same says whether nothing can be seen of a moment that tells it from another.
-func (m *Moment) same(other *Moment) bool { return m.outcome() == other.outcome() }
-
-// outcome is all that can be seen of a moment.
-func (m *Moment) outcome() string {
-	text := fmt.Sprintf("%v %d %+v %q", m.Busy, m.tokens, m.Notices, m.Kept)
-	for _, w := range m.Waits {
-		text += fmt.Sprintf(" %d %d %d %d %q %v %v %v %v", w.Task, w.Kind, w.Server, w.Conn, w.Commands, w.Length, w.Limit, w.Timer != 0, w.Begun)
+func (m *Moment) same(other *Moment) bool {
+	alike := func(a, b process.Wait) bool {
+		return a.Task == b.Task && a.Kind == b.Kind && a.Server == b.Server && a.Conn == b.Conn && slices.EqualFunc(a.Commands, b.Commands, slices.Equal) &&
+			a.Length == b.Length && a.Limit == b.Limit && (a.Timer != 0) == (b.Timer != 0) && a.Begun == b.Begun
 	}
-	return text
+	return m.Busy == other.Busy && m.tokens == other.tokens && m.Kept == other.Kept && slices.Equal(m.Notices, other.Notices) && slices.EqualFunc(m.Waits, other.Waits, alike)
 }
 
 // knowNumbers notes the greatest number of a node that the client knows of.
