@@ -237,14 +237,17 @@ func (p *Process) join(other *task) {
 // root is the outermost function of the calling goroutine that is not the runtime's. A lock that uses its Env from a goroutine of its own has
 // another one than its task's coroutine, which is the only coroutine that can be running.
 func root() uintptr {
-	const runtimes = 3 // the functions around it
-	var frames [128]uintptr
+	const runtimes = 3                     // the functions around it
+	frames := stacks.Get().(*[128]uintptr) // on a coroutine's small stack it would take a copy of that
+	defer stacks.Put(frames)
 	n := runtime.Callers(0, frames[:])
 	if n <= runtimes {
 		return 0
 	}
 	return runtime.FuncForPC(frames[n-1-runtimes]).Entry()
 }
+
+var stacks = sync.Pool{New: func() any { return new([128]uintptr) }}
 
 // roots has the root of all tasks' coroutines: they begin with the same function.
 var roots struct {

@@ -10,8 +10,8 @@ func listCommands() map[string]command {
 	return map[string]command{
 		"RPUSH":  {arity: -3, run: into(aList, rpush)},
 		"LPUSH":  {arity: -3, run: into(aList, lpush)},
-		"LPOP":   {arity: 2, run: on(aList, service.Reply{}, lpop)},
-		"RPOP":   {arity: 2, run: on(aList, service.Reply{}, rpop)},
+		"LPOP":   {arity: 2, run: on(aList, service.Reply{}, func(s *Server, e *entry, args []string) service.Reply { return pop(s, e, args, 0) })},
+		"RPOP":   {arity: 2, run: on(aList, service.Reply{}, func(s *Server, e *entry, args []string) service.Reply { return pop(s, e, args, len(e.list)-1) })},
 		"LLEN":   {arity: 2, run: size(aList)},
 		"LRANGE": {arity: 4, run: rangeOf(aList, func(e *entry) []string { return e.list })},
 		"LINDEX": {arity: 3, run: on(aList, service.Reply{}, lindex)},
@@ -33,18 +33,11 @@ func lpush(s *Server, e *entry, args []string) service.Reply {
 	return integer(int64(len(e.list)))
 }
 
-func lpop(s *Server, e *entry, args []string) service.Reply {
-	first := e.list[0]
-	e.list = slices.Delete(e.list, 0, 1)
+func pop(s *Server, e *entry, args []string, at int) service.Reply {
+	popped := e.list[at]
+	e.list = slices.Delete(e.list, at, at+1)
 	s.changed(args[1])
-	return bulk(first)
-}
-
-func rpop(s *Server, e *entry, args []string) service.Reply {
-	last := e.list[len(e.list)-1]
-	e.list = e.list[:len(e.list)-1]
-	s.changed(args[1])
-	return bulk(last)
+	return bulk(popped)
 }
 
 // rangeOf answers a range of the elements of an aggregate.

@@ -19,10 +19,11 @@ func (s *Server) Clone() *Server {
 		twin.keys[name] = e.clone()
 	}
 	for id, c := range s.conns {
-		copied := *c
-		copied.queue, copied.watched = slices.Clone(c.queue), maps.Clone(c.watched)
-		copied.topics, copied.inbox = slices.Clone(c.topics), slices.Clone(c.inbox)
-		twin.conns[id] = &copied
+		if copied := *c; !c.idle() {
+			copied.queue, copied.watched = slices.Clone(c.queue), maps.Clone(c.watched)
+			copied.topics, copied.inbox = slices.Clone(c.topics), slices.Clone(c.inbox)
+			twin.conns[id] = &copied
+		}
 	}
 	return twin
 }
