@@ -30,12 +30,12 @@ const (
 // Choice is one step of the whole.
 type Choice struct {
 	time   int32 // that passes
+	fault  int32 // by its place in budget.kinds
 	kind   kind
 	client uint8 // or server
 	task   uint8 // or how many writes are lost, less 1
 	paused uint8 // the clients that are, in bits, while time passes
 	busy   uint8 // those that are in a long hold
-	fault  uint8 // by its place in budget.kinds
 	unseen bool  // it is a loss, and the client waits on
 	again  bool  // it is a call: of a release once more
 	clock  bool  // it is time that passes, and nothing ends then: a client may read its clock
@@ -158,7 +158,7 @@ func (p *player) faultsOf(list []Choice, c *client, i int, k struck) []Choice {
 	}
 	strike := func(kind faults.Kind, task int) {
 		if p.budget.may(&k, kind, 1) {
-			list = append(list, Choice{kind: strikes, client: uint8(i), task: uint8(task), fault: uint8(p.budget.place(kind))})
+			list = append(list, Choice{kind: strikes, client: uint8(i), task: uint8(task), fault: int32(p.budget.place(kind))})
 		}
 	}
 	if p.clocksMatter() && !c.begun && !c.wrong() {
@@ -218,7 +218,7 @@ func (p *player) faultsAt(list []Choice, k *struck, v *serverPart, i int, asked 
 		}
 		for way := range ways {
 			if may && p.budget.may(k, kind, 1) {
-				list = append(list, Choice{kind: strikesServer, client: uint8(i), task: uint8(way), fault: uint8(p.budget.place(kind))})
+				list = append(list, Choice{kind: strikesServer, client: uint8(i), task: uint8(way), fault: int32(p.budget.place(kind))})
 			}
 		}
 	}

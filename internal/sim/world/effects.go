@@ -23,12 +23,12 @@ func (a reads) with(b reads) reads {
 }
 
 // inputs are all that a step of a client depends on: what it is, the client, and what it reads. Numbers of what it reads are one more; 0: it
-// does not.
+// does not. Without gaps between its fields it is hashed at once.
 type inputs struct {
 	choice                       Choice
 	client, server, monitor, now int32
 	number                       int32  // one more than the greatest that other clients know
-	turn                         int8   // counted from turnOver
+	turn                         int32  // counted from turnOver
 	seen                         uint32 // of other clients, by the monitor
 }
 
@@ -77,7 +77,9 @@ func (s *Space) Make(r *State, o Choice) (State, suspicion.Set, error) {
 		if s.player.past.Clocks != past.Absolute {
 			reads.clock = false // the client's part has what it shows
 		}
-		e = effect{client: s.clientOf(w.clients[o.client], int(o.client)), monitor: s.monitorOf(w.known), suspects: w.known.suspects & s.interest.suspicions}
+		if e = (effect{client: s.clientOf(w.clients[o.client], int(o.client)), suspects: w.known.suspects & s.interest.suspicions}); reads.monitor {
+			e.monitor = s.monitorOf(w.known)
+		}
 		if at := next.server(reads); at != nil {
 			e.server = s.serverOf(*w.server(reads))
 		}
@@ -117,7 +119,7 @@ func (s *Space) reading(key inputs, r *State, reads reads) inputs {
 	}
 	if reads.turn {
 		m := s.parts.monitor(r)
-		if key.turn = 1 + 2*int8(m.turn-turnOver); m.contested {
+		if key.turn = 1 + 2*int32(m.turn-turnOver); m.contested {
 			key.turn++
 		}
 	}

@@ -143,8 +143,7 @@ func (t *trial) later() Choice {
 			next = min(next, max(d.at, 1))
 		}
 	}
-	t.left -= next
-	t.steps = 0
+	t.left, t.steps = t.left-next, 0
 	clear(t.tried)
 	return Choice{kind: passes, time: int32(next)}
 }

@@ -90,15 +90,13 @@ func (s *Space) Struck(r *State) (list []faults.Kind) {
 func Waited(path []Choice) bool {
 	deaf := false
 	for _, o := range path {
-		switch o.kind {
-		case strikes:
+		switch {
+		case o.kind == passes && deaf:
+			return true
+		case o.kind == strikes:
 			deaf = deaf || o.unseen
-		case notices:
+		case o.kind == notices:
 			deaf = false
-		case passes:
-			if deaf {
-				return true
-			}
 		}
 	}
 	return false

@@ -25,11 +25,8 @@ func (s *Space) Name(r *State, o Choice) string {
 		return fmt.Sprintf("time.%d.%d.%d", o.time, o.paused, o.busy)
 	}
 	task := int(o.task)
-	if o.kind != strikesServer {
-		c := &s.parts.client(r, int(o.client)).c
-		if o.kind != arrives && o.kind != vanishes && c.at.Operates(task) {
-			task = 0
-		}
+	if o.kind != strikesServer && o.kind != arrives && o.kind != vanishes && s.parts.client(r, int(o.client)).c.at.Operates(task) {
+		task = 0
 	}
 	if o.kind != strikes && o.kind != strikesServer {
 		if o.again {

@@ -107,11 +107,12 @@ func (p *parts) monitor(r *State) *monitor { return &p.monitors.list[r.monitor] 
 
 func (p *parts) struck(r *State) *struckPart { return &p.strucks.list[r.struck] }
 
-// world is what the numbers of a state stand for.
+// world is what the numbers of a state stand for, until the next one is asked for.
 func (s *Space) world(r *State) *world {
-	w := &world{
+	w := &s.scratch.world
+	*w = world{
 		now: int(r.now), config: &s.player.Config, resource: s.parts.servers.list[r.resource].server,
-		struck: s.parts.struck(r).struck, known: *s.parts.monitor(r),
+		struck: s.parts.struck(r).struck, known: *s.parts.monitor(r), clients: w.clients[:0], servers: w.servers[:0],
 	}
 	for i := range s.Clients {
 		w.clients = append(w.clients, s.parts.client(r, i).c.clone())
@@ -232,7 +233,7 @@ func (s *Space) monitorOf(m monitor) int32 {
 func (s *Space) pass(r *State, o Choice) (State, suspicion.Set) {
 	next, late := *r, false
 	for i := range s.Clients {
-		key := passing{number: r.clients[i], time: o.time, how: o.paused>>i&1 | o.busy>>i&1<<1}
+		key := passing{number: r.clients[i], time: o.time, how: int32(o.paused>>i&1 | o.busy>>i&1<<1)}
 		n, known := s.parts.aged.clients[key]
 		if !known {
 			c := s.parts.client(r, i).c.clone()
@@ -273,5 +274,5 @@ func (s *Space) pass(r *State, o Choice) (State, suspicion.Set) {
 // passing is a part while time passes.
 type passing struct {
 	number, time int32
-	how          uint8 // whether it is a client that is paused, or in a long hold
+	how          int32 // whether it is a client that is paused, or in a long hold
 }

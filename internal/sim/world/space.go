@@ -78,6 +78,7 @@ type Space struct {
 		text  []byte
 		list  []Choice
 		times []instant
+		world world
 	}
 }
 

@@ -107,7 +107,7 @@ func (c *client) message(task int) message {
 	m := message{conn: wait.Conn, server: wait.Server, commands: wait.Commands}
 	if c.at.Operates(task) {
 		m.id = c.ops
-		m.op = map[phase]history.Op{acquiring: history.OpAcquire, working: history.OpWork, releasing: history.OpRelease}[c.phase]
+		m.op = [...]history.Op{acquiring: history.OpAcquire, working: history.OpWork, releasing: history.OpRelease, crashed: history.OpNone}[c.phase]
 	}
 	return m
 }

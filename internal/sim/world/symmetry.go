@@ -35,7 +35,9 @@ func newSymmetry(clients int, all bool) *symmetry {
 	for _, to := range permutations(clients) {
 		var pairs []string
 		for i, k := range to {
-			pairs = append(pairs, past.Tokens(i), past.Tokens(k), ofClient(i), ofClient(k))
+			if i != k {
+				pairs = append(pairs, past.Tokens(i), past.Tokens(k), ofClient(i), ofClient(k))
+			}
 		}
 		y.orders = append(y.orders, &order{symmetry: y, to: to, names: strings.NewReplacer(pairs...), moments: map[*past.Moment]int{}})
 		if !all {
@@ -117,7 +119,7 @@ func (y *symmetry) number(name print) int32 {
 }
 
 func (o *order) client(c *client) print {
-	return o.symmetry.print("c" + o.names.Replace(string(c.appendTo([]byte{byte(o.to[c.at.Client])}, o.moment(c.at)))))
+	return o.symmetry.print(o.names.Replace(string(c.appendTo(append(make([]byte, 0, 256), 'c', byte(o.to[c.at.Client])), o.moment(c.at)))))
 }
 
 func (o *order) server(v *server) print {
