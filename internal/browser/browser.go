@@ -67,7 +67,7 @@ func Open(t testing.TB) *Page {
 	}
 	home := t.TempDir()
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions", "--disable-background-networking",
-		"--hide-scrollbars", "--no-first-run", "--remote-debugging-pipe", "--user-data-dir="+home)
+		"--hide-scrollbars", "--no-first-run", "--no-startup-window", "--remote-debugging-pipe", "--user-data-dir="+home)
 	cmd.ExtraFiles = []*os.File{fromUs, toUs} // 3 and 4
 	cmd.Env = append(os.Environ(), "HOME="+home)
 	if err := cmd.Start(); err != nil {
@@ -91,8 +91,9 @@ func Open(t testing.TB) *Page {
 	return p
 }
 
+// find prefers the shell: it draws pages as Chromium does, but no window, tabs and address around them.
 func find() (string, error) {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
 		}

@@ -185,6 +185,9 @@ func library(what adapters.Need, use, install string) finding {
 
 func browser() finding {
 	path, err := exec.LookPath("chromium")
+	if err != nil {
+		path, err = exec.LookPath("chromium-headless-shell")
+	}
 	return finding{
 		what: "Chromium", version: "found at " + path, err: err, word: "chromium",
 		use: "tests of lab export", remedy: "get it, for example: apt-get install chromium",
