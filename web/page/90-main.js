@@ -9,6 +9,12 @@ const page = {
 
   lock(name) { return this.locks.get(name); },
 
+  // open shows what the URL has.
+  async open() {
+    this.state = await stateOf(location.hash);
+    await this.show();
+  },
+
   // go changes the state, and shows what comes of it.
   async go(change) {
     Object.assign(this.state, change, {damaged: ''});
@@ -38,7 +44,11 @@ const page = {
     options('beside', [[ALONE_HERE, 'no other lock'], ...offered.filter(l => l.name !== s.lock).map(l => [l.name, l.name])], s.beside);
     for (const key of ['clients', 'rounds', 'most']) $(key).value = s[key];
     const lock = this.lock(s.lock), on = this.setup().faults;
-    $('faults').replaceChildren(...(lock.faults || []).map(kind => el('label', {title: this.faults.get(kind)}, el('input', {type: 'checkbox', value: kind, checked: on.includes(kind), onchange: () => this.pickFaults()}), ' ' + kind)));
+    if ($('faults').dataset.lock !== s.lock) {
+      $('faults').dataset.lock = s.lock;
+      $('faults').replaceChildren(...(lock.faults || []).map(kind => el('label', {title: this.faults.get(kind)}, el('input', {type: 'checkbox', value: kind, onchange: () => this.pickFaults()}), ' ' + kind)));
+    }
+    for (const box of $('faults').querySelectorAll('input')) box.checked = on.includes(box.value);
     options('scenario', this.scenarios.map(x => [x.name, x.name]).concat(s.script === null ? [] : [['', 'edited']]), s.script === null ? s.scenario : '');
     const scenario = this.scenarios.find(x => x.name === s.scenario);
     $('about').textContent = (lock.idea || '') + (s.mode === 'play' && s.script === null && scenario ? '. ' + scenario.title : '');
@@ -153,7 +163,7 @@ function listen() {
   on('later', 'click', () => result.step(1));
   viewer.swipe.call(result, $('stage'));
   addEventListener('keydown', key);
-  addEventListener('hashchange', async () => { page.state = await stateOf(location.hash); page.show(); });
+  addEventListener('hashchange', () => page.open());
   let waiting = 0;
   addEventListener('resize', () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(() => result.drawFilms()); });
 }
@@ -189,8 +199,7 @@ async function main() {
   await course.init();
   editor.init();
   listen();
-  page.state = await stateOf(location.hash);
-  await page.show();
+  await page.open();
   document.documentElement.dataset.ready = '1';
   performance.mark('ready');
 }
