@@ -41,6 +41,11 @@ func visit(p *browser.Page, file, place string) time.Duration {
 	return time.Duration(p.Eval(`performance.getEntriesByName('ready')[0].startTime`).(float64)) * time.Millisecond
 }
 
+// turn leads the page, which is loaded by then, to another of its places.
+func turn(p *browser.Page, place string) {
+	p.Eval(fmt.Sprintf(`history.replaceState(null, '', %q); page.open()`, place))
+}
+
 // mostSearched is how many states a search may have that is also made in the page, where it takes several times as long as outside.
 const mostSearched = 3_000
 
@@ -70,6 +75,8 @@ func link(b breaking) string {
 func TestPlaygroundInABrowser(t *testing.T) {
 	needs.Long(t, "builds the playground and drives a Chromium through it")
 	p, file := browser.Open(t), built(t)
+	p.Look(1280, 900, false)
+	took := []time.Duration{visit(p, file, "")}
 
 	t.Run("small", func(t *testing.T) {
 		page, err := os.ReadFile(file)
@@ -85,8 +92,6 @@ func TestPlaygroundInABrowser(t *testing.T) {
 	})
 
 	t.Run("each lock of the table breaks", func(t *testing.T) {
-		p.Look(1280, 900, false)
-		visit(p, file, "")
 		l := playground.New()
 		for _, b := range breakings(t) {
 			p.Eval(fmt.Sprintf(`page.place = null; document.getElementById('status').textContent = ''; location.hash = %q`, link(b)))
@@ -117,7 +122,7 @@ func TestPlaygroundInABrowser(t *testing.T) {
 	})
 
 	t.Run("steps, back, beside and the source", func(t *testing.T) {
-		visit(p, file, "#walk?lock=setpx-del")
+		turn(p, "#walk?lock=setpx-del")
 		p.Eval(`document.querySelector('[data-id="call.0.0"]').focus()`)
 		p.Key("Enter")
 		p.Wait(`document.querySelector('[data-id="serve.0.0"]')`)
@@ -127,7 +132,7 @@ func TestPlaygroundInABrowser(t *testing.T) {
 		p.Wait(`page.place.made.length === 0`)
 		assert.Contains(t, p.Eval(`document.getElementById('now').textContent`), "the start")
 
-		visit(p, file, "#walk?lock=setpx-del&beside=setpx-lua&steps="+url.QueryEscape("call.0.0 serve.0.0 reply.0.0 time.1201.1.0 call.1.0 serve.1.0 reply.1.0 call.0.0 serve.0.0 reply.0.0 serve.0.0 reply.0.0 call.0.0 serve.0.0"))
+		took = append(took, visit(p, file, "#walk?lock=setpx-del&beside=setpx-lua&steps="+url.QueryEscape("call.0.0 serve.0.0 reply.0.0 time.1201.1.0 call.1.0 serve.1.0 reply.1.0 call.0.0 serve.0.0 reply.0.0 serve.0.0 reply.0.0 call.0.0 serve.0.0")))
 		assert.Equal(t, 2., p.Eval(`document.querySelectorAll('.stage .side').length`), "a link shows the same, two locks beside each other")
 		heads := `[...document.querySelectorAll('.symptoms')].map(s => s.textContent.includes('wrongful-delete')).join()`
 		assert.Equal(t, "true,false", p.Eval(heads))
@@ -139,10 +144,10 @@ func TestPlaygroundInABrowser(t *testing.T) {
 	})
 
 	t.Run("is there any, and stop", func(t *testing.T) {
-		visit(p, file, "#walk?lock=setpx-lua&faults=crash&most=1")
+		turn(p, "#walk?lock=setpx-lua&faults=crash&most=1")
 		p.Eval(`document.getElementById('any').click()`)
 		p.Wait(`document.getElementById('status').textContent.startsWith('No: it holds within these bounds')`)
-		visit(p, file, "#walk?lock=setpx-lua&clients=4&rounds=3&most=3&faults="+url.QueryEscape("crash reply-lost late-request"))
+		turn(p, "#walk?lock=setpx-lua&clients=4&rounds=3&most=3&faults="+url.QueryEscape("crash reply-lost late-request"))
 		p.Eval(`document.getElementById('any').click()`)
 		p.Wait(`document.getElementById('status').textContent.startsWith('Searching: ')`)
 		p.Eval(`document.getElementById('stop').click()`)
@@ -153,7 +158,7 @@ func TestPlaygroundInABrowser(t *testing.T) {
 	})
 
 	t.Run("a script is edited, played and shared", func(t *testing.T) {
-		visit(p, file, "#play?lock=setpx-lua&scenario=pause-past-lease")
+		turn(p, "#play?lock=setpx-lua&scenario=pause-past-lease")
 		first := p.Eval(`document.querySelector('.verdict').textContent`)
 		edit := `(from, to) => { const s = document.getElementById('script'); s.value = s.value.replace(from, to); s.dispatchEvent(new Event('input')); document.getElementById('play-script').click(); }`
 		p.Eval(`(` + edit + `)('C1  pause', 'C1  pauze')`)
@@ -168,16 +173,16 @@ func TestPlaygroundInABrowser(t *testing.T) {
 		second := p.Eval(`document.querySelector('.verdict').textContent`)
 		p.Wait(`location.hash.includes('script=')`)
 		place := p.Eval(`location.hash`).(string)
-		visit(p, file, place)
+		took = append(took, visit(p, file, place))
 		assert.Contains(t, p.Eval(`document.getElementById('script').value`), "# nobody is paused")
 		assert.Equal(t, second, p.Eval(`document.querySelector('.verdict').textContent`))
-		visit(p, file, place[:len(place)-20])
+		turn(p, place[:len(place)-20])
 		assert.Contains(t, p.Eval(`document.getElementById('trouble').textContent`), "the link is not complete")
 		assert.Empty(t, p.Errors())
 	})
 
 	t.Run("a sample of the suite", func(t *testing.T) {
-		visit(p, file, "#play")
+		turn(p, "#play")
 		l := playground.New()
 		for _, cell := range []struct{ scenario, lock string }{{"holder-crashes", "setnx-del"}, {"pause-past-lease", "fenced"}, {"redis-restarts-empty", "redlock"}, {"take-turns", "zookeeper"}, {"stopped-between-check-and-delete", "setpx-lua"}} {
 			text, _ := scenarios.Source(cell.scenario)
@@ -189,8 +194,7 @@ func TestPlaygroundInABrowser(t *testing.T) {
 	})
 
 	t.Run("a chapter is read, played, and read on", func(t *testing.T) {
-		p.Look(1280, 900, false)
-		visit(p, file, "#read")
+		turn(p, "#read")
 		p.Eval(`document.querySelector('#text a[href$="01-no-lock"]').click()`)
 		at := func(chapter string) {
 			p.Wait(fmt.Sprintf(`page.state.mode === 'read' && course.drawn === %q`, chapter))
@@ -227,20 +231,19 @@ func TestPlaygroundInABrowser(t *testing.T) {
 		p.Eval(`history.back()`)
 		at("zh-CN/01-no-lock")
 
-		visit(p, file, shared)
+		took = append(took, visit(p, file, shared))
 		assert.Contains(t, p.Eval(`document.querySelector('.head').textContent`), "double-holder")
 		p.Eval(`document.getElementById('mode-read').click()`)
 		at("en/01-no-lock")
 		assert.Equal(t, true, p.Eval(inView), "from a shared link, too")
-		visit(p, file, "#read?chapter=13-none")
+		turn(p, "#read?chapter=13-none")
 		assert.Contains(t, p.Eval(`document.getElementById('trouble').textContent`), "There is no chapter 13-none")
 		assert.Empty(t, p.Errors())
 	})
 
 	t.Run("looks, and is soon ready", func(t *testing.T) {
-		var took []time.Duration
 		for name, place := range places() {
-			took = append(took, visit(p, file, place))
+			turn(p, place)
 			p.Looks("playground-"+name, nil)
 		}
 		t.Log("ready after", took)
