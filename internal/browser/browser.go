@@ -338,14 +338,14 @@ func (p *Page) Errors() []string {
 	return append([]string(nil), p.errors...)
 }
 
-// Looks goes through the sizes and themes of a page as it stands, or as load shows it again at each size: nothing sticks out, and axe-core finds nothing.
+// Looks goes through the sizes and themes of a page as it stands, or as load shows it on a phone: nothing sticks out, and axe-core finds nothing.
 // LOCKLAB_SCREENSHOTS names a directory for what it looks like, and LOCKLAB_AXE the file of axe-core.
 func (p *Page) Looks(name string, load func()) {
 	p.t.Helper()
-	for _, size := range [][2]int{{400, 850}, {1024, 768}, {1280, 900}, {1920, 1080}} {
+	for n, size := range [][2]int{{400, 850}, {1024, 768}, {1280, 900}, {1920, 1080}} {
 		for _, dark := range []bool{false, true} {
 			p.Look(size[0], size[1], dark)
-			if load != nil && !dark { // a theme is the same page in other colours
+			if load != nil && n == 0 && !dark { // from then on the page follows its window
 				load()
 			}
 			p.Eval(`new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(() => drawn(1))))`)
