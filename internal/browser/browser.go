@@ -67,7 +67,7 @@ func Open(t testing.TB) *Page {
 	}
 	home := t.TempDir()
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions", "--disable-background-networking",
-		"--hide-scrollbars", "--no-first-run", "--no-startup-window", "--remote-debugging-pipe", "--user-data-dir="+home)
+		"--hide-scrollbars", "--no-first-run", "--no-startup-window", "--disable-ipc-flooding-protection", "--remote-debugging-pipe", "--user-data-dir="+home)
 	cmd.ExtraFiles = []*os.File{fromUs, toUs} // 3 and 4
 	cmd.Env = append(os.Environ(), "HOME="+home)
 	if err := cmd.Start(); err != nil {
@@ -268,7 +268,7 @@ func (p *Page) Wait(expression string) {
 	ok := p.Eval(fmt.Sprintf(`new Promise(done => { const end = Date.now() + %d; const look = () => (%s) ? done(true) : Date.now() > end ? done(false) : requestAnimationFrame(look); look(); })`,
 		(patience / 2).Milliseconds(), expression))
 	if ok != true {
-		p.t.Fatalf("browser: it did not come to %s", expression)
+		p.t.Fatalf("browser: it did not come to %s: %q", expression, p.Errors())
 	}
 }
 
