@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		WorkdirRoot:         t.TempDir(), // its own one stays behind if -run leaves a script out
 		Condition:           available,
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
