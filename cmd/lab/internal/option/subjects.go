@@ -87,8 +87,8 @@ func (f *Subjects) ProgramSubjects() ([]play.Subject, error) {
 	return subjects, nil
 }
 
-// Meet has each program say hello, and says aloud by what it is judged if it does not say so itself. Locks of the lab need no introduction.
-// meet is lab.Meet for what they will play.
+// Meet has each program say hello by meet, which knows what they will play, and says aloud by what it is judged if it does not say so itself. Locks of the lab
+// need no introduction.
 func (f *Subjects) Meet(meet func(play.Subject) (play.Subject, error), subjects []play.Subject, stderr io.Writer) ([]play.Subject, error) {
 	if len(f.Programs) == 0 {
 		return subjects, nil
