@@ -59,7 +59,7 @@ func TestPipesAreRefused(t *testing.T) {
 // inDir runs the lab in a directory, and bounds how long it may take.
 func inDir(t *testing.T, dir string, args ...string) (code int, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "lab", args...)
 	cmd.Dir = dir

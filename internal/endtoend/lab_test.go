@@ -20,7 +20,7 @@ import (
 )
 
 // patience bounds waits that are expected to be short; a loaded machine must not end them by accident.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // lab is the command under way, in directories of its own.
 type lab struct {

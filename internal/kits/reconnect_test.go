@@ -27,7 +27,7 @@ class Slow(Lock):
 
 locklab.serve(Slow, name="slow")
 `)
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	client := exec.CommandContext(ctx, subject.Argv[0], subject.Argv[1:]...)
 	in, err := client.StdinPipe()

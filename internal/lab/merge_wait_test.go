@@ -31,7 +31,7 @@ func TestAwaitParts(t *testing.T) {
 	select {
 	case err := <-done:
 		require.NoError(t, err)
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it waits for a part that is there")
 	}
 

@@ -190,7 +190,7 @@ func TestLog(t *testing.T) {
 // What a real server's MONITOR prints is judged: a sound lock, by a pool and a script, and then a plain DEL.
 func TestRecordedMonitor(t *testing.T) {
 	needs.Found(t, "redis", redisserver.Find)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s, err := redisserver.Start(ctx, servertest.StartGuard(t), redisserver.Options{})
 	require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestRecordedMonitor(t *testing.T) {
 	monitor, err := net.Dial("tcp", s.Addr())
 	require.NoError(t, err)
 	defer monitor.Close()
-	require.NoError(t, monitor.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, monitor.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = fmt.Fprint(monitor, "MONITOR\r\n")
 	require.NoError(t, err)
 	in := bufio.NewReader(monitor)

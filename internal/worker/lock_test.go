@@ -13,7 +13,7 @@ import (
 )
 
 // long is a lease that does not end within a test.
-const long = time.Minute
+const long = 10 * patience
 
 func TestEveryLockTakesTurns(t *testing.T) {
 	t.Parallel()

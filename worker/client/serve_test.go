@@ -109,7 +109,7 @@ func converse[L any](t *testing.T, hello map[string]any, open func(Options) (L, 
 	fromClient, toLab := io.Pipe()
 	c := &conversation{t, json.NewEncoder(toClient), map[float64]map[string]any{}, json.NewDecoder(fromClient), make(chan error, 1), toClient.Close}
 	go func() { c.ended <- ServeOn(fromLab, toLab, hello, open, verbs) }()
-	bound := time.AfterFunc(20*time.Second, func() { fromClient.CloseWithError(errors.New("no answer")) })
+	bound := time.AfterFunc(time.Minute, func() { fromClient.CloseWithError(errors.New("no answer")) })
 	t.Cleanup(func() {
 		bound.Stop()
 		toClient.Close()

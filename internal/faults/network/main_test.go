@@ -52,12 +52,12 @@ func awaitAtMost(t *testing.T, most int, function string) {
 	stacks := make([]byte, 8<<20)
 	require.Eventually(t, func() bool {
 		return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte(function)) <= most
-	}, 20*time.Second, 5*time.Millisecond, "more than %d goroutines stay in %s", most, function)
+	}, time.Minute, 5*time.Millisecond, "more than %d goroutines stay in %s", most, function)
 }
 
 func bounded(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -210,7 +210,7 @@ func (u *user) say(t *testing.T, line string) {
 // hear reads one reply.
 func (u *user) hear(t *testing.T) string {
 	t.Helper()
-	require.NoError(t, u.SetReadDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, u.SetReadDeadline(time.Now().Add(time.Minute)))
 	_, err := u.lines.ReadString('\n')
 	require.NoError(t, err)
 	line, err := u.lines.ReadString('\n')
@@ -231,7 +231,7 @@ func (u *user) deaf(t *testing.T) {
 // broken asserts that the connection ends.
 func (u *user) broken(t *testing.T) {
 	t.Helper()
-	require.NoError(t, u.SetReadDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, u.SetReadDeadline(time.Now().Add(time.Minute)))
 	_, err := u.lines.ReadByte()
 	require.Error(t, err)
 	var timeout net.Error

@@ -16,7 +16,7 @@ import (
 
 // The canaries of this package are understood by the real tap, before a real server.
 func TestFaultsBeforeTheRealTap(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	redis, err := redis.StartEmbedded()
 	require.NoError(t, err)

@@ -120,7 +120,7 @@ func killLab(t *testing.T, role string, after int) {
 	require.NoError(t, lab.Process.Kill())
 	killed := time.Now()
 	// The pipe ends when all who write to it are gone: the lab and its children.
-	require.NoError(t, out.SetReadDeadline(killed.Add(20*time.Second)))
+	require.NoError(t, out.SetReadDeadline(killed.Add(time.Minute)))
 	for lines.Scan() {
 		said = append(said, lines.Text())
 	}

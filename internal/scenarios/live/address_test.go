@@ -128,7 +128,7 @@ func TestKeysAtAnAddressExpire(t *testing.T) {
 // awaitKeys waits until there are so many keys, each with an expiry, and returns how long each has left. If that does not come to pass,
 // it returns what there was.
 func awaitKeys(t *testing.T, direct redisclient.Client, n int) (left map[string]time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
 		keys := direct.Keys(ctx, "locklab:*").Val()

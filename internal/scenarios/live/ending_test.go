@@ -189,6 +189,6 @@ func TestSilentClient(t *testing.T) {
 	began := time.Now()
 	cell, _ := s.playScript(t, script(t, "silence", "lease 60s\nclients C1\nC1 acquire => ok"), foreign("setpx-lua", "ignore acquire"))
 	assert.Equal(t, "unknown: C1 did not answer acquire: the cell took longer than 2s", cell.Verdict.String())
-	assert.Less(t, time.Since(began), timeout+10*time.Second)
+	assert.Less(t, time.Since(began), timeout+30*time.Second)
 	require.Empty(t, cell.Failure)
 }

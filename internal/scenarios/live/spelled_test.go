@@ -205,7 +205,7 @@ func (c *spelledClient) send(t *testing.T, args []string) (reply string, refused
 		require.NoError(t, err)
 		c.conn, c.reader = conn, resp.NewReader(bufio.NewReader(conn), resp.Limits{})
 	}
-	require.NoError(t, c.conn.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, c.conn.SetDeadline(time.Now().Add(time.Minute)))
 	_, err := c.conn.Write(resp.AppendCommand(nil, args...))
 	require.NoError(t, err, "%q", args)
 	got, err := c.reader.ReadReply()

@@ -93,7 +93,7 @@ func TestOpenFails(t *testing.T) {
 				t.Setenv("TMPDIR", "nowhere")
 			}
 			test.change(&cfg)
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			_, err := live.Open(ctx, cfg)
 			require.ErrorContains(t, err, test.want)

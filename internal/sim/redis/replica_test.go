@@ -71,13 +71,13 @@ func follow(t *testing.T, replica, first *wire) {
 	require.NoError(t, replica.client.Do(t.Context(), "REPLICAOF", host, port).Err())
 	require.Eventually(t, func() bool {
 		return strings.Contains(replica.client.Info(t.Context(), "replication").Val(), "master_link_status:up")
-	}, 30*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 }
 
 // received waits until the replica has received all that the first server has done.
 func received(t *testing.T, first *wire) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	// WAIT looks at the writes of its own connection.
 	require.NoError(t, first.client.Set(ctx, "mark", "1", 0).Err())

@@ -15,7 +15,7 @@ import (
 	"github.com/locklab/locklab/internal/worker/protocol"
 )
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -23,7 +23,7 @@ func TestMemoryOfAHostIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	select {
 	case <-s.Died():
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the host goes on")
 	}
 	says := "out of memory"
@@ -45,7 +45,7 @@ func TestRedisOutOfMemoryEnds(t *testing.T) {
 	require.NoError(t, err)
 	select {
 	case <-s.Died():
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the server goes on")
 	}
 	text, err := os.ReadFile(log)
