@@ -164,7 +164,7 @@ func Signs() [][2]string {
 		{"1G 2D", "one fault leaves a ghost lock (G); two faults make two holders"},
 		{"1G -", "one fault leaves a ghost lock; up to two do not make two holders within the bounds"},
 		{"-", "up to two faults break nothing within the bounds"},
-		{">1", "one fault breaks nothing; the search with two was not complete, and clients that acquire twice may not have been searched"},
+		{">1", "one fault breaks nothing; the search with two was not complete"},
 		{"?1/25", "one fault breaks nothing in the first 25 steps; the search came no further"},
 		{"-(2x1)", "known only for two clients that acquire once each; (3x1): for three"},
 		{"1D'", "as 1D, but only where clients acquire twice"},

@@ -55,7 +55,7 @@ func (b Break) agrees(reviewed Break) bool {
 	case b.Faults > 0:
 		return false
 	case reviewed.Faults > 0:
-		return b.Clear < reviewed.Faults || b.breadth() == 0 || (b.breadth() == 1 || b.once) && reviewed.Twice
+		return b.Clear < reviewed.Faults || b.breadth() == 0 || b.breadth() == 1 && reviewed.Twice
 	case b.breadth() != reviewed.breadth():
 		return b.breadth() < reviewed.breadth() || b.open()
 	}

@@ -1,6 +1,7 @@
 package points
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/locklab/locklab/checker"
@@ -90,23 +91,25 @@ func (l Line) holds(c search.Config) bool {
 			continue
 		}
 		kinds++
-		if !l.Cells[Column(kind)].holds(allowed(c, kind), slices.Equal(c.Only, twoHolders())) {
+		if !l.Cells[Column(kind)].holds(c, allowed(c, kind)) {
 			return false
 		}
 	}
 	return kinds <= 1 || c.MostFaults <= 1
 }
 
-// holds says whether so many faults are known to break nothing, or to make no two holders.
-func (c Cell) holds(faults int, twoHolders bool) bool {
-	if c.Any.Within != "" || c.Double.Within != "" {
-		return false // of fewer clients or rounds than the table is about
+// holds says whether so many faults are known to break nothing in a search, or to make no two holders if only they are looked for.
+func (c Cell) holds(in search.Config, faults int) bool {
+	return c.Any.clear(in, faults) || slices.Equal(in.Only, twoHolders()) && c.Double.clear(in, faults)
+}
+
+// clear says whether so many faults are known to come to nothing among the clients and rounds of a search.
+func (b Break) clear(in search.Config, faults int) bool {
+	clients, rounds := in.Clients, in.Rounds
+	if b.Within != "" {
+		_, _ = fmt.Sscanf(b.Within, "%dx%d", &clients, &rounds)
 	}
-	if twoHolders {
-		harmless := c.Any.Faults == 0 || c.Double.Faults == 0 || c.Any.Faults > faults
-		return harmless && max(c.Any.Clear, c.Double.Clear) >= faults
-	}
-	return (c.Any.Faults == 0 || c.Any.Faults > faults) && c.Any.Clear >= faults
+	return b.Clear >= faults && in.Clients <= clients && in.Rounds <= rounds
 }
 
 // Meets says whether a result that is complete, or a counterexample, is what was expected.

@@ -46,7 +46,6 @@ type Break struct {
 	Clear     int            // with so many faults it certainly holds; negative: not even without any
 	Steps     int            // with one more it holds for so many steps, as far as was searched; 0: it was not
 	Twice     bool           // it takes two rounds
-	once      bool           // two clients twice were not searched, which the table does not say
 	found     *trace.Trace   // the first counterexample; nil: there is none, or the line was read from a file
 	Within    string         // that nothing was found is so within these bounds, and not known within wider ones; empty: within all
 }
@@ -70,10 +69,15 @@ func (b Break) String() string {
 	case b.Clear < MostAlone:
 		text = fmt.Sprintf(">%d", b.Clear)
 	}
-	if b.Within != "" {
-		text += " in " + b.Within
+	return b.within(text)
+}
+
+// within adds the bounds, if they are not all: "- in 3x1".
+func (b Break) within(text string) string {
+	if b.Within == "" {
+		return text
 	}
-	return text
+	return text + " in " + b.Within
 }
 
 // asFarAs says how far an incomplete search has come: "? 1 to step 25".
@@ -108,7 +112,7 @@ func (l Line) mixtureText() string {
 	case len(l.Mixture) > 0:
 		return joined(l.Mixture, " + ")
 	case l.MixtureBound.Clear < MostAlone:
-		return l.MixtureBound.asFarAs()
+		return l.MixtureBound.within(l.MixtureBound.asFarAs())
 	}
 	return l.MixtureBound.String()
 }

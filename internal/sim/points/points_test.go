@@ -57,6 +57,7 @@ func TestSearchesAreToldAsFarAsTheyWent(t *testing.T) {
 		"?":              {Clear: -1},
 		"- in 3x1":       {Clear: 2, Within: "3x1"},
 		">1 in 2x1":      {Clear: 1, Within: "2x1"},
+		">1 in 3x1":      {Clear: 1, Within: "3x1"},
 		"? 1 to step 25": {Clear: 0, Steps: 25},
 		"? 0 to step 9":  {Clear: -1, Steps: 9},
 	} {
@@ -173,7 +174,8 @@ func TestASearchOfOneRoundDoesNotContradictTwo(t *testing.T) {
 		reviewed, err := parseLines("a none -\na pause " + text)
 		require.NoError(t, err)
 		assert.NotEmpty(t, Differences(lines, reviewed), text)
-		lines[0].Cells["pause"] = Cell{Break{Clear: 1, once: true}, Break{Clear: 1, once: true}}
+		lines, err = parseLines("a none -\na pause >1 in 3x1")
+		require.NoError(t, err)
 		assert.Equal(t, agrees, len(Differences(lines, reviewed)) == 0, text)
 	}
 }
@@ -270,6 +272,7 @@ setpx-del mixture crash + overwork
 		"two are not known":      {config(3, 1, 2, search.Budget{faults.LateRequest: 2}), MayBreak},
 		"one is known":           {config(3, 1, 1, search.Budget{faults.LateRequest: 1}), MustHold},
 		"fewer were reviewed":    {config(3, 1, 1, search.Budget{faults.Restart: 1}), MayBreak},
+		"as few as reviewed":     {config(2, 1, 1, search.Budget{faults.Restart: 1}), MustHold},
 		"takes two rounds":       {config(2, 2, 1, search.Budget{faults.Duplicate: 1}), MustBreak},
 		"mixture":                {config(2, 2, 2, search.Budget{faults.Crash: 1, faults.LongHold: 1}), MustBreak},
 		"half a mixture":         {config(3, 1, 1, search.Budget{faults.Crash: 1, faults.LongHold: 1}), MustHold},

@@ -21,9 +21,9 @@ func Reviewed() ([]Line, error) { return parseLines(reviewedText) }
 
 const reviewedHead = `# What breaks each lock, as the explorer finds it: lock, fault, the fewest faults of that kind alone and what they lead to first.
 # '-' not within the bounds (up to 2 faults; 3 clients once and 2 clients twice, or 2 clients of 3 servers once); '>1' one is not
-# enough, but the search for two is not complete, and 2 clients twice may not have been searched; '? 1 to step 25' nothing is found
-# with fewer than one, nor with one in 25 steps, and what comes later is not known; '- in 3x1' is about three clients once only,
-# '>1 in 2x1' about two; '1 double-holder in 2x2' it takes two rounds. After a ';' is when two clients hold the lock at the same time, if that is not what comes first.
+# enough, but the search for two is not complete; '? 1 to step 25' nothing is found with fewer than one, nor with one in 25 steps, and
+# what comes later is not known; '- in 3x1' is about three clients once only, '>1 in 2x1' about two; '1 double-holder in 2x2' it takes
+# two rounds. After a ';' is when two clients hold the lock at the same time, if that is not what comes first.
 # slow-clock, fast-clock: a client's clocks run at 0.3 of the right rate, or as many times too fast, and a pause or a long hold strikes.
 # release-again: replies are lost, or requests late, and a client releases again. What the same faults do alone is left out there.
 # A fault that is not there is none of the lock's service.

@@ -150,7 +150,7 @@ func (r *rowSearch) cell(kind faults.Kind) (Cell, error) {
 		return cell, nil
 	}
 	cell.Double, err = r.alone(kind, twoHolders())
-	if b := cell.Double; err == nil && b.Faults == 0 && b.Clear == 1 && b.Within == "" {
+	if b := cell.Double; err == nil && b.Faults == 0 && b.Clear == 1 && b.breadth() > 0 {
 		wide, _, failed := r.within(bounds(r.lock), longer*r.states, onlyKind(kind, MostAlone), twoHolders())
 		if err = failed; wide.Faults > 0 || wide.Clear == MostAlone && wide.Within == "" {
 			cell.Double = wide
@@ -259,9 +259,12 @@ func (r *rowSearch) within(order []search.Config, states int, what search.Config
 		}
 		switch {
 		case !result.Complete():
-			b := Break{Clear: result.Faults - 1, Steps: result.Steps, once: i < len(order)-1}
-			if i > 0 && most > 0 && b.open() {
+			b := Break{Clear: result.Faults - 1, Steps: result.Steps}
+			switch {
+			case b.open() && i > 0 && most > 0:
 				b = Break{Clear: most, Within: boundsText(order[i-1])}
+			case !b.open() && i < len(order)-1:
+				b.Within = boundsText(order[i])
 			}
 			return b, nil, nil
 		case result.Vacuous():
