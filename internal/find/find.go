@@ -109,8 +109,9 @@ var Builtin = sync.OnceValues(func() (*Index, error) {
 
 func newIndex(scripts []*scenarios.Script, matrix *scenarios.Matrix) *Index {
 	x := &Index{matrix: matrix, words: readSynonyms(), aliases: readAliases()}
+	troubles := Troubles()
 	for _, script := range scripts {
-		e := x.entry(script)
+		e := x.entry(script, troubles)
 		x.entries = append(x.entries, e)
 		for _, f := range e.fields {
 			x.all = append(x.all, slices.Collect(maps.Keys(f.text.words))...)
@@ -121,11 +122,11 @@ func newIndex(scripts []*scenarios.Script, matrix *scenarios.Matrix) *Index {
 	return x
 }
 
-func (x *Index) entry(script *scenarios.Script) entry {
+func (x *Index) entry(script *scenarios.Script, troubles []Trouble) entry {
 	e := entry{script: script}
 	text := func(texts ...string) text { return newText(x.words.stems(texts...)) }
 	var what, claimed, steps, locks, anomalies, injected, origins, titles []string
-	for _, t := range Troubles() {
+	for _, t := range troubles {
 		if t.Scenario != script.Name {
 			continue
 		}

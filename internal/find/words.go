@@ -3,6 +3,7 @@ package find
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -30,7 +31,6 @@ func (t text) has(phrase string) bool {
 // between them.
 func stems(s string, known []string) []string {
 	fillers := fillers()
-	known = slices.Concat(known, fillers)
 	var words []string
 	for _, part := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		for part != "" {
@@ -39,7 +39,7 @@ func stems(s string, known []string) []string {
 				end = len(part)
 			}
 			if isHan(part) {
-				words = append(words, split(part[:end], known)...)
+				words = append(words, split(part[:end], slices.Concat(known, fillers))...)
 			} else if !slices.Contains(fillers, part[:end]) {
 				words = append(words, stem(part[:end]))
 			}
@@ -104,13 +104,14 @@ func stem(word string) string {
 	return word
 }
 
-// fillers are words without a meaning of their own. They are dropped everywhere, so that a phrase is found in whatever words it is put.
-func fillers() []string {
+// fillers are words without a meaning of their own, read once: every text needs them. They are dropped everywhere, so that a phrase is found in whatever
+// words it is put.
+var fillers = sync.OnceValue(func() []string {
 	return strings.Fields(`a an the of in on at by to for from with is are was were be been being it its this that these those there then than as so and or
 		does do did has have had will would can could may might must should which who whom when where while i you he she we they them their our your my his her some
 		any also just only like very if but into about because get got gets
 		的 了 是 在 和 与 就 会 把 被 又 后 时 个 有 也 都 而 但 它 他 其 该 如果 这个 那个 一个 此时 这时 然后 已经 之后 之前 因为 所以 我们 他们 可以 进行 可能 发生 导致`)
-}
+})
 
 // silent are the stems of words that matter in a phrase only.
 func silent() []string {

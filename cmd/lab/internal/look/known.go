@@ -105,6 +105,7 @@ func knownScenarios(scripts []*scenarios.Script) ([]knownScenario, error) {
 		return nil, err
 	}
 	var all []knownScenario
+	troubles := find.Troubles()
 	for _, script := range scripts {
 		s := knownScenario{
 			Scenario: script.Name, Title: script.Title, About: strings.Join(script.About, " "), Also: index.Aliases(script.Name), Source: script.Source, Sources: cited(script.Source),
@@ -119,7 +120,7 @@ func knownScenarios(scripts []*scenarios.Script) ([]knownScenario, error) {
 				s.Shown[string(name)] = append(s.Shown[string(name)], lock)
 			}
 		}
-		for _, t := range find.Troubles() {
+		for _, t := range troubles {
 			if t.Scenario == script.Name {
 				locks := append([]string{t.Lock}, strings.Fields(t.Withstands)...)
 				s.Troubles = append(s.Troubles, knownTrouble{t.Article, t.What, t.Lock, strings.Split(t.Anomalies, ", "), t.Withstands, "lab " + find.Command(script, locks...)})
