@@ -32,7 +32,7 @@ import (
 )
 
 var (
-	mutants    = flag.Int("mutants", 0, "how many damaged histories are read by TestMutants, 0: 15, or 500 in full; of other kinds a part")
+	mutants    = flag.Int("mutants", 0, "how many damaged histories are read by TestMutants, 0: 5, or 250 in full; of other kinds a part")
 	mutantSeed = flag.Uint64("mutant-seed", 1, "the first seed of TestMutants")
 )
 
@@ -67,7 +67,7 @@ func TestMutants(t *testing.T) {
 				needs.Long(t, "what lab shrink makes of damaged histories")
 			}
 			damage, total := kind.make(t), &tally{codes: map[int]int{}, clock: startRunClock(t)}
-			all := max(1, cmp.Or(*mutants, needs.Count(t, "damaged histories", 5, 500))/kind.part)
+			all := max(1, cmp.Or(*mutants, needs.Count(t, "damaged histories", 5, 250))/kind.part)
 			for n := range all {
 				total.read(t, *mutantSeed+uint64(n), damage)
 			}
