@@ -25,7 +25,7 @@ func TestKilledLabLeavesNothingAtOutsideServers(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	rounds := needs.Count(t, "rounds", 1, 10)
+	rounds := needs.Count(t, "rounds", 1, 5)
 	late := 0
 	for round := range rounds {
 		moment := time.Duration(random.Int64N(int64(500 * time.Millisecond)))

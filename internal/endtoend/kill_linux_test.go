@@ -21,7 +21,7 @@ func TestKilledLabLeavesNothing(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	rounds := needs.Count(t, "rounds", 2, 20)
+	rounds := needs.Count(t, "rounds", 2, 12)
 	t.Run("rounds", func(t *testing.T) {
 		for round := range rounds {
 			moment := time.Duration(random.Int64N(int64(1500 * time.Millisecond)))

@@ -67,22 +67,24 @@ func TestServersThatAskForAPassword(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(hush+"\n"), 0o600))
 	_, tlsPort, err := net.SplitHostPort(tls)
 	require.NoError(t, err)
-	cells := []string{"take-turns", "pause-past-lease", "acquire-reply-lost", "server-clock-jumps", "--lock", "setpx-lua,redisson,setnx-watch,getset"}
+	locks := []string{"take-turns", "--lock", "setpx-lua,redisson,setnx-watch,getset"}
+	faults := []string{"pause-past-lease", "acquire-reply-lost", "server-clock-jumps"} // where commands go another way, and not only the password
 	for name, test := range map[string]struct {
 		env  string // the password
 		args []string
 		said string // on standard error
+		more []string
 	}{
-		"password":         {hush, []string{"--server", n.addr}, ""},
-		"user, file":       {"", []string{"--server", "redis://lab@" + n.addr, "--password-file", file}, ""},
-		"in the URL":       {"", []string{"--server=redis://lab:" + url.QueryEscape(hush) + "@" + n.addr}, "can be read in the list of processes"},
-		"TLS and database": {hush, []string{"--server", "rediss://lab@localhost:" + tlsPort + "/3", "--tls-ca", files.CA, "--tls-cert", files.Cert, "--tls-key", files.Key}, ""},
+		"password":         {hush, []string{"--server", n.addr}, "", nil},
+		"user, file":       {"", []string{"--server", "redis://lab@" + n.addr, "--password-file", file}, "", nil},
+		"in the URL":       {"", []string{"--server=redis://lab:" + url.QueryEscape(hush) + "@" + n.addr}, "can be read in the list of processes", nil},
+		"TLS and database": {hush, []string{"--server", "rediss://lab@localhost:" + tlsPort + "/3", "--tls-ca", files.CA, "--tls-cert", files.Cert, "--tls-key", files.Key}, "", faults},
 		"outside toxiproxy": {hush, []string{"--server", "rediss://lab@" + tls, "--tls-ca", files.CA, "--tls-cert", files.Cert, "--tls-key", files.Key,
-			"--toxiproxy", n.api}, ""},
+			"--toxiproxy", n.api}, "", faults},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("LOCKLAB_PASSWORD", test.env)
-			lab := start(t, append(append([]string{"run", "--json", "-v", "--junit", "junit.xml", "--out", "out"}, test.args...), cells...)...)
+			lab := start(t, append(append([]string{"run", "--json", "-v", "--junit", "junit.xml", "--out", "out"}, test.args...), append(locks, test.more...)...)...)
 			code := lab.exitCode(t, 3*patience)
 			run, err := rundir.ReadRun(filepath.Join(lab.dir, "out"))
 			require.NoError(t, err, lab.said(t))

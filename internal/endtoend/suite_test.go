@@ -22,13 +22,13 @@ import (
 // suiteTime bounds a part of the suite. It takes a tenth of it on two cores that have nothing else to do.
 const suiteTime = 2 * time.Minute
 
-// TestPartOfTheSuite runs one in 480 cells, or one in 120, and judges the saved histories once more. All of the
+// TestPartOfTheSuite runs one in 480 cells, and judges the saved histories once more. All of the
 // suite is run by .ci/run.
 func TestPartOfTheSuite(t *testing.T) {
 	skipRacing(t)
 	for kind, first := range map[string]int{"embedded": 1, "redis-server": 13} {
 		t.Run(kind, func(t *testing.T) {
-			shard := fmt.Sprintf("%d/%d", first, 480/needs.Count(t, "quarters of the part", 1, 4))
+			shard := fmt.Sprintf("%d/480", first)
 			t.Parallel()
 			if kind == "redis-server" {
 				needs.Long(t, "the same on a redis-server")

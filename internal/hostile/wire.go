@@ -128,7 +128,7 @@ func halfRequests(s *scene) error {
 }
 
 func wideReply(s *scene) error {
-	const text = "local wide = {} for i = 1, 1000 do wide[i] = {} for j = 1, 1000 do wide[i][j] = j end end return wide"
+	const text = "local wide = {} for i = 1, 200 do wide[i] = {} for j = 1, 1000 do wide[i][j] = j end end return wide"
 	s.connect(9, func(conn net.Conn) { fmt.Fprint(conn, command("EVAL", text, "1", s.key)) })
 	for _, conn := range s.open {
 		await(conn)
@@ -167,13 +167,13 @@ func manyConnections(s *scene) error {
 	return nil
 }
 
-// deletes is a command whose record takes much of the history.
+// deletes is a command whose record takes much of the history, where a byte that cannot be printed takes five.
 func (s *scene) deletes() string {
-	return command(append([]string{"DEL", s.key}, slices.Repeat([]string{strings.Repeat("x", 200)}, 60)...)...)
+	return command(append([]string{"DEL", s.key}, slices.Repeat([]string{strings.Repeat("\x00", 200)}, 60)...)...)
 }
 
 func pipeline(s *scene) error {
-	return converse(s.server, func(w io.Writer) { repeat(w, s.deletes(), 1_000_000) })
+	return converse(s.server, func(w io.Writer) { repeat(w, s.deletes(), 1_000) })
 }
 
 func subscriptions(s *scene) error {
