@@ -120,8 +120,7 @@ func TestHostileClientsOfReplicas(t *testing.T) {
 }
 
 // TestHostileClientsOfOtherServers: what passes to an etcd is not read, and what passes to a ZooKeeper is read otherwise. The client has no lock
-// there but one in its memory: its cell is judged as that, or unknown. What it says to the lab passes no
-// server: of those attacks one is made.
+// there but one in its memory: its cell is judged as that, or unknown. What it says to the lab passes no server: of those attacks one is made.
 func TestHostileClientsOfOtherServers(t *testing.T) {
 	needs.Long(t, "hostile clients of an etcd and of a ZooKeeper")
 	skipRacing(t)

@@ -22,8 +22,7 @@ import (
 // suiteTime bounds a part of the suite. It takes a tenth of it on two cores that have nothing else to do.
 const suiteTime = 2 * time.Minute
 
-// TestPartOfTheSuite runs one in 480 cells, and judges the saved histories once more. All of the
-// suite is run by .ci/run.
+// TestPartOfTheSuite runs one in 480 cells, and judges the saved histories once more. All of the suite is run by .ci/run.
 func TestPartOfTheSuite(t *testing.T) {
 	skipRacing(t)
 	for kind, first := range map[string]int{"embedded": 1, "redis-server": 13} {
