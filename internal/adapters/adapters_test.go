@@ -44,6 +44,8 @@ func TestAdapters(t *testing.T) {
 	var mu sync.Mutex
 	subjects := map[string][]play.Subject{} // by server
 	greet := atMost(together)
+	scripts, err := scenarios.Builtin("take-turns")
+	require.NoError(t, err)
 	built := map[string]bool{}
 	for _, a := range adapters.All() {
 		if a.Table != "" { // a module with a test of its own
@@ -55,7 +57,7 @@ func TestAdapters(t *testing.T) {
 		}
 		greet(func() {
 			at := cmp.Or(a.Server, live.RedisServer)
-			subject, err := lab.Meet(t.Context(), lab.Setting{Server: at}, play.Subject{Argv: []string{"/bin/sh", "-c", "exec " + a.Here()}})
+			subject, err := lab.Meet(t.Context(), lab.Setting{Server: at}, play.Subject{Argv: []string{"/bin/sh", "-c", "exec " + a.Here()}}, scripts...)
 			if !assert.NoError(t, err, a.Name) {
 				return
 			}
@@ -70,8 +72,6 @@ func TestAdapters(t *testing.T) {
 	if len(subjects) == 0 {
 		t.Skip("no adapter can run here")
 	}
-	scripts, err := scenarios.Builtin("take-turns")
-	require.NoError(t, err)
 	for at, some := range subjects {
 		run, err := lab.Run(t.Context(), lab.Plan{Cases: lab.Cases(scripts, some, 1, lab.Expect(nil)), Options: lab.Options{Setting: lab.Setting{Server: at}}})
 		require.NoError(t, err)

@@ -82,7 +82,7 @@ func (c Check) Run(ctx context.Context, world *live.World, subject play.Subject)
 // lacking is what a client lacks for a check; empty: nothing.
 func (c Check) lacking(subject play.Subject) string {
 	switch {
-	case c.needs != "" && (!subject.Traits.Can(c.needs) || c.needs == protocol.Skew && subject.Traits.SetClock):
+	case c.needs != "" && !subject.Traits.Can(c.needs):
 		return fmt.Sprintf("hello does not list the verb %q", c.needs)
 	case c.promise != "" && !subject.Promises(c.promise):
 		return fmt.Sprintf("hello does not promise %q", c.promise)

@@ -52,7 +52,6 @@ func TestEachCheckCanFail(t *testing.T) {
 		"waits":                        {`until = time.monotonic() + `, `until = time.monotonic() + 0 * `},
 		"release":                      {`RELEASE, 1, self.key, self.token) == 1`, `RELEASE, 1, self.key, self.token) >= 0`},
 		"release-unheld":               {`RELEASE, 1, self.key, self.token) == 1`, `RELEASE, 1, self.key, self.token) >= 0`},
-		"ends-with-lease":              {`promises=["exclusion"`, `promises=["ends-with-lease", "exclusion"`},
 		"check":                        {`self.redis.get(self.key) == self.token`, `self.redis.get(self.key) != "x"`},
 		"verbs":                        {`return said(False, error="unknown verb " + verb, unsupported=True)`, `return said(True)`},
 		"work":                         {`self.resource.command(*(["EVAL", FENCED, 2, key + ":fence", key, fence] if fence is not None else ["SET", key]), fields["wrote"])`, `pass`},

@@ -61,7 +61,7 @@ func (w *World) Greet(ctx context.Context, subject play.Subject, scripts ...*sce
 	}
 	subject, err = subject.Introduced(p.hello)
 	w.serves(&subject.Traits)
-	subject.Traits.NoClock, subject.Traits.SetClock = p.noClock, p.outside
+	subject.Traits.NoClock = p.noClock
 	if err != nil {
 		err = &ClientError{err.Error()}
 	}

@@ -42,10 +42,9 @@ type Limits map[faults.Capability]string
 
 // Traits are the properties of a lock and its client that a script may need.
 type Traits struct {
-	Known    bool   // false: known only once a client runs
-	NoClock  string // why a client that cannot set its clock has one that cannot be set from outside, either
-	SetClock bool   // its clock is set from outside: hello does not list skew
-	Local    bool   // the lock lives in its client's process
+	Known   bool   // false: known only once a client runs
+	NoClock string // why a client that cannot set its clock has one that cannot be set from outside, either
+	Local   bool   // the lock lives in its client's process
 	history.Contract
 	// Opaque is the lock's service if the tap does not read what clients send to it; empty: the tap does.
 	Opaque    string
