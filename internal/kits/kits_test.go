@@ -74,6 +74,12 @@ func changed(t *testing.T, name, file string, changes ...string) play.Subject {
 	t.Helper()
 	longUnlessPython(t, name)
 	kit, _ := kits.Find(name)
+	if name == "java" { // half of a compilation is that of the kit's other files
+		written(t, kit)
+		classes := filepath.Join(asItIs.root, name, "classes")
+		kit.Prepare = fmt.Sprintf("javac -d classes -cp %s %s", classes, file)
+		kit.Command = strings.Replace(kit.Command, "%s/classes", "%s/classes:"+classes, 1)
+	}
 	dir := filepath.Join(t.TempDir(), "mylock")
 	prepare(t, kit, dir, func() {
 		path := filepath.Join(dir, file)

@@ -76,7 +76,7 @@ func plays(t *testing.T, subject play.Subject, script string) (play.Subject, rec
 	t.Helper()
 	parsed, err := scenarios.Parse("trait", []byte("# A scenario of a test.\n"+script))
 	require.NoError(t, err)
-	subject, err = lab.Meet(t.Context(), lab.Setting{}, subject)
+	subject, err = lab.Meet(t.Context(), lab.Setting{}, subject, parsed)
 	require.NoError(t, err)
 	run, err := lab.Run(t.Context(), lab.Plan{Cases: lab.Cases([]*scenarios.Script{parsed}, []play.Subject{subject}, 1, lab.Expect(nil))})
 	require.NoError(t, err)

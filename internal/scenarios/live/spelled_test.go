@@ -92,7 +92,7 @@ func TestSpelledScripts(t *testing.T) {
 
 // TestSpelledScriptsDoHarm: without the tap the same scripts change foreign keys and read them.
 func TestSpelledScriptsDoHarm(t *testing.T) {
-	needs.Long(t, "300 scripts beside many keys")
+	needs.Long(t, "scripts beside many keys")
 	at := theirRedis(t)
 	direct := dialServer(t, at.Addr())
 	c := spelledClient{addr: at.Addr()}
@@ -100,7 +100,8 @@ func TestSpelledScriptsDoHarm(t *testing.T) {
 	changed, read := 0, 0
 	writeForeign(t, direct)
 	before := foreignState(t, direct)
-	for seed := uint64(1); seed <= 300; seed++ {
+	const someChanged, someRead = 10, 5
+	for seed := uint64(1); seed <= 300 && (changed < someChanged || read < someRead); seed++ {
 		reply, _ := c.send(t, spelled(seed))
 		if strings.Contains(reply, secret) {
 			read++
@@ -111,8 +112,8 @@ func TestSpelledScriptsDoHarm(t *testing.T) {
 			writeForeign(t, direct)
 		}
 	}
-	assert.Greater(t, changed, 10)
-	assert.Greater(t, read, 5)
+	assert.GreaterOrEqual(t, changed, someChanged)
+	assert.GreaterOrEqual(t, read, someRead)
 }
 
 // spelled is the command that sends the script of a seed.
