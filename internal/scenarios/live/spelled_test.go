@@ -100,8 +100,7 @@ func TestSpelledScriptsDoHarm(t *testing.T) {
 	changed, read := 0, 0
 	writeForeign(t, direct)
 	before := foreignState(t, direct)
-	const someChanged, someRead = 10, 5
-	for seed := uint64(1); seed <= 300 && (changed < someChanged || read < someRead); seed++ {
+	for seed := uint64(1); seed <= 300 && (changed <= 10 || read <= 5); seed++ {
 		reply, _ := c.send(t, spelled(seed))
 		if strings.Contains(reply, secret) {
 			read++
@@ -112,8 +111,8 @@ func TestSpelledScriptsDoHarm(t *testing.T) {
 			writeForeign(t, direct)
 		}
 	}
-	assert.GreaterOrEqual(t, changed, someChanged)
-	assert.GreaterOrEqual(t, read, someRead)
+	assert.Greater(t, changed, 10)
+	assert.Greater(t, read, 5)
 }
 
 // spelled is the command that sends the script of a seed.
