@@ -35,7 +35,7 @@ func TestReductionsOfRandomLocks(t *testing.T) {
 		"", faults.Crash, faults.Pause, faults.LateRequest, faults.Restart, faults.LongHold, faults.Duplicate, faults.ReplyLost, faults.ClockJump, faults.FailOver,
 		faults.StepAhead,
 	}
-	count := uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 1, 30)))
+	count := uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 1, 15)))
 	for name, program := range map[string]struct {
 		make  func(uint64) (impls.Spec, string)
 		known []uint64 // of these, answers have differed
@@ -79,7 +79,7 @@ func TestOnlySome(t *testing.T) {
 	t.Parallel()
 	kinds := []faults.Kind{"", faults.Pause, faults.Crash, faults.ReplyLost, faults.Restart, faults.LateRequest}
 	fewer := 0
-	for seed := range uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 3, 100))) {
+	for seed := range uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 3, 50))) {
 		spec, text := programs.MakeRich(seed)
 		spec.EqualTokens = true
 		c := config(t, "setpx-lua", kinds[seed%uint64(len(kinds))])

@@ -29,7 +29,7 @@ var (
 // models see the same anomalies, and they see none where this search has no suspicion.
 func TestTheCheckersJudgesAgreeOnRandomLocks(t *testing.T) {
 	t.Parallel()
-	count := uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 20, 400)))
+	count := uint64(cmp.Or(*randomLocks, needs.Count(t, "random locks", 20, 200)))
 	for name, program := range map[string]struct {
 		make  func(uint64) (impls.Spec, string)
 		known []uint64 // these have shown something
@@ -66,7 +66,7 @@ func TestTheCheckersJudgesAgreeOnSessions(t *testing.T) {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
 			dice := rand.New(rand.NewPCG(1, 5))
-			for path := range needs.Count(t, "random paths", 20, 400) {
+			for path := range needs.Count(t, "random paths", 20, 200) {
 				agree(t, randomConfig(spec, path, faults.Partition), dice, fmt.Sprint("path ", path))
 			}
 		})

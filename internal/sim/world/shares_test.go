@@ -71,7 +71,7 @@ func (l *spread) Release(ctx context.Context) (bool, error) {
 func TestSharesSuspectNoLessThanThereIs(t *testing.T) {
 	t.Parallel()
 	seen := map[checker.Name]int{}
-	for seed := range uint64(needs.Count(t, "random paths", 20, 2_000)) {
+	for seed := range uint64(needs.Count(t, "random paths", 20, 1_000)) {
 		dice := rand.New(rand.NewPCG(seed, 9))
 		chance := func() bool { return dice.IntN(3) == 0 }
 		made := spread{overwrites: chance(), deletes: chance(), lengthens: chance(), keeps: chance(), denies: chance(), need: 2 + dice.IntN(2)}
