@@ -374,7 +374,7 @@ func TestEveryOrdinary(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			bounds := locktest.Every{Faults: needs.Count(t, "numbers of faults", 0, 1), For: 20 * time.Second}
-			found := locktest.Explore(t, locktest.OfSpec(specOf("ordinary", lock)), locktest.Search{Seed: 1, Schedules: needs.Count(t, "schedules", 10, 200), Every: &bounds})
+			found := locktest.Explore(t, locktest.OfSpec(specOf("ordinary", lock)), locktest.Search{Seed: 1, Schedules: needs.Count(t, "schedules", 10, 30), Every: &bounds})
 			require.NotEmpty(t, found.Every)
 			assert.Empty(t, found.Findings)
 			assert.True(t, found.Every[0].Complete, "without a fault: %s", found.Every[0])
