@@ -211,7 +211,7 @@ func areFrozen(t *testing.T, all []reproduce.Counterexample) {
 	require.NoError(t, err)
 	known := slices.Collect(strings.Lines(string(text)))
 	for _, c := range all {
-		assert.Contains(t, known, frozen(c))
+		assert.True(t, slices.Contains(known, frozen(c)), "not in %s: %s", frozenFile, frozen(c))
 	}
 }
 
