@@ -109,15 +109,9 @@ func (b *Breakpoints) remove(armed *Armed) {
 	b.waiting = slices.DeleteFunc(b.waiting, func(t *Armed) bool { return t == armed })
 }
 
-// take removes and returns the breakpoints that wait for this request.
-func (t *Tap) take(client string, f *flight, args [][]byte) []*Armed {
-	if !t.cfg.Breakpoints.watch(client) {
-		return nil
-	}
-	if f.BySHA() && len(args) > 1 && !t.hasScript(string(args[1])) {
-		return nil
-	}
-	return t.cfg.Breakpoints.take(t.cfg.Server, client, f)
+// lacks says whether the server does not know the script that a request names by its hash, while a breakpoint waits for its client.
+func (t *Tap) lacks(client string, args [][]byte) bool {
+	return len(args) > 1 && t.commands.Find(args).BySHA() && t.cfg.Breakpoints.watch(client) && !t.hasScript(string(args[1]))
 }
 
 // hasScript asks the server for a script, which counts as known if the server does not answer.
@@ -136,6 +130,7 @@ func (b *Breakpoints) watch(client string) bool {
 	return slices.ContainsFunc(b.waiting, func(t *Armed) bool { return t.point.Client == client })
 }
 
+// take removes and returns the breakpoints that wait for this request.
 func (b *Breakpoints) take(server, client string, f *flight) []*Armed {
 	b.mu.Lock()
 	defer b.mu.Unlock()

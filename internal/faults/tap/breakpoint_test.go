@@ -2,9 +2,12 @@ package tap
 
 import (
 	"context"
+	"crypto/sha1"
+	"fmt"
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -344,6 +347,32 @@ func TestScriptIsOneRequestHoweverItIsSent(t *testing.T) {
 		assert.Equal(t, "EVAL", strings.ToUpper(unknown.Args()[0]))
 		assert.Equal(t, "EVALSHA", strings.ToUpper(known.Args()[0]))
 		b.recorded(3)
+	})
+}
+
+// TestScriptThatSomebodyLoadsMeanwhile: what no breakpoint has counted, because the server lacked its script, is not carried out either.
+func TestScriptThatSomebodyLoadsMeanwhile(t *testing.T) {
+	onServers(t, func(t *testing.T, addr string) {
+		const source = "return redis.call('SET', KEYS[1], 'a')"
+		direct := dialRaw(t, addr)
+		var asked atomic.Int32
+		b := setUp(t, addr, func(c *Config) {
+			current := c.Current
+			c.Current = func(client string) (history.Op, int64) {
+				if asked.Add(1) == 2 { // the request has been described, and is about to be sent
+					direct.do("SCRIPT", "LOAD", source)
+				}
+				return current(client)
+			}
+		})
+		armed := b.Arm(Breakpoint{Client: "C1", Breakpoint: faults.Breakpoint{Match: faults.Match{Kind: faults.MatchWrite}, Action: faults.ActHoldRequest}})
+		c, sha := b.dial("C1"), fmt.Sprintf("%x", sha1.Sum([]byte(source)))
+		assert.Contains(t, c.do("EVALSHA", sha, "1", "lock"), "NOSCRIPT")
+		require.GreaterOrEqual(t, asked.Load(), int32(2))
+		c.send("EVAL", source, "1", "lock")
+		await(t, "the request is held", armed.Reached())
+		armed.Release()
+		assert.Equal(t, "OK", c.next())
 	})
 }
 

@@ -53,8 +53,8 @@ func (n *note) event(client, lock string, at time.Duration, c history.Command) h
 // isLate says whether the operation of the command is over, by the one that its client is in now.
 func (n *note) isLate(now int64) bool { return n.id != 0 && now != n.id }
 
-// describe begins the flight of a command that has arrived; unseen: it names a script that the tap has not seen. The error says that the tap would have
-// to keep too much for it.
+// describe begins the flight of a command that has arrived; unseen: it names a script that the server shall not know. The error says that the tap would
+// have to keep too much for it.
 func (s *session) describe(f *flight, request resp.Request, unseen bool) error {
 	d := &s.dialect
 	*f = flight{Traits: s.tap.commands.Find(request.Args), db: d.db}
@@ -81,7 +81,7 @@ func (s *session) describe(f *flight, request resp.Request, unseen bool) error {
 		f.note.args = commands.ClipArguments(request.Args)
 		f.note.op, f.note.id = s.tap.cfg.Current(s.client)
 		if !unseen { // the EVAL that follows counts
-			f.breakpoints = s.tap.take(s.client, f, request.Args)
+			f.breakpoints = s.tap.cfg.Breakpoints.take(s.tap.cfg.Server, s.client, f)
 		}
 	}
 	if f.meets(faults.ActDuplicate) || f.meets(faults.ActHoldCopy) {

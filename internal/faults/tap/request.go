@@ -28,7 +28,8 @@ func (s *session) pass(request resp.Request) bool {
 	}
 	s.out.waitForRoom()
 	f := &s.flight
-	unseen := s.tap.cfg.Unseen(request.Args)
+	// What the server lacks it shall lack also if another client loads it now: no breakpoint has counted the request.
+	unseen := s.tap.cfg.Unseen(request.Args) || s.tap.lacks(s.client, request.Args)
 	request.Raw = s.wire(request, unseen)
 	if err := s.describe(f, request, unseen); err != nil {
 		s.complain("request", err)
@@ -60,7 +61,7 @@ func (s *session) refusal(args [][]byte) string {
 const noScript = "0000000000000000000000000000000000000000"
 
 // wire is a request as the server gets it. An inline command that could have been refused becomes an array, so that the server splits it as the
-// tap did. A script that the tap has not seen is called by a hash that the server does not know.
+// tap did. A script that is unseen is called by a hash that the server does not know.
 func (s *session) wire(request resp.Request, unseen bool) []byte {
 	inline := request.Raw[0] != byte(resp.KindArray)
 	if !unseen && (!inline || s.tap.cfg.Refuse == nil) {
