@@ -64,11 +64,5 @@ func (b Break) agrees(reviewed Break) bool {
 
 // breadth is how much of the bounds was searched in vain: 0 two clients once, 1 three clients once, 2 all.
 func (b Break) breadth() int {
-	switch b.Within {
-	case "":
-		return 2
-	case "2x1":
-		return 0
-	}
-	return 1
+	return map[string]int{"2x1": 0, "3x1": 1, "": 2}[b.Within]
 }

@@ -106,9 +106,7 @@ func (c Cell) holds(in search.Config, faults int) bool {
 // clear says whether so many faults are known to come to nothing among the clients and rounds of a search.
 func (b Break) clear(in search.Config, faults int) bool {
 	clients, rounds := in.Clients, in.Rounds
-	if b.Within != "" {
-		_, _ = fmt.Sscanf(b.Within, "%dx%d", &clients, &rounds)
-	}
+	_, _ = fmt.Sscanf(b.Within, "%dx%d", &clients, &rounds) // empty: all of them
 	return b.Clear >= faults && in.Clients <= clients && in.Rounds <= rounds
 }
 
