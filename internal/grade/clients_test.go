@@ -51,11 +51,11 @@ func TestExercises(t *testing.T) {
 	var clients []client
 	var cases []lab.Case
 	for _, exercise := range grade.Exercises() {
-		in, fails := filepath.Join(dir, "testdata", exercise.Name), fails[exercise.Name]
+		in, failing := filepath.Join(dir, "testdata", exercise.Name), fails[exercise.Name]
 		clients = append(clients,
-			client{exercise, "broken", []string{python, filepath.Join(dir, exercise.Name, "client.py")}, fails.broken},
-			client{exercise, "mistake", []string{python, filepath.Join(in, "mistake.py")}, fails.mistake},
-			client{exercise, "mistake-in-go", []string{built(t, filepath.Join(in, "mistake.go"))}, fails.mistake})
+			client{exercise, "broken", []string{python, filepath.Join(dir, exercise.Name, "client.py")}, failing.broken},
+			client{exercise, "mistake", []string{python, filepath.Join(in, "mistake.py")}, failing.mistake},
+			client{exercise, "mistake-in-go", []string{built(t, filepath.Join(in, "mistake.go"))}, failing.mistake})
 		if sameMend[exercise.Name] == "" {
 			clients = append(clients,
 				client{exercise, "solution", []string{python, filepath.Join(in, "solution.py")}, ""},

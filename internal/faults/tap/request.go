@@ -61,7 +61,7 @@ func (s *session) refusal(args [][]byte) string {
 const noScript = "0000000000000000000000000000000000000000"
 
 // wire is a request as the server gets it. An inline command that could have been refused becomes an array, so that the server splits it as the
-// tap did. A script that is unseen is called by a hash that the server does not know.
+// tap did. An unseen script, or one that the server lacks, is called by a hash that no script has.
 func (s *session) wire(request resp.Request, unseen bool) []byte {
 	inline := request.Raw[0] != byte(resp.KindArray)
 	if !unseen && (!inline || s.tap.cfg.Refuse == nil) {
